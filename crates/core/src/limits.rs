@@ -1,0 +1,53 @@
+//! Every bound in the product, with its reason.
+
+/// Teammates ever named in one team. Names are never reused, so this bounds the roster.
+pub const TEAMMATES: usize = 8;
+/// Tasks that are not deleted. A board past this is no longer read by anyone.
+pub const LIVE_TASKS: usize = 256;
+/// Messages to one target that it has not read. More means it does not keep up.
+pub const PENDING_PER_TARGET: usize = 64;
+/// Bytes of one message with its frame: more belongs in a file.
+pub const FRAMED_MESSAGE_BYTES: usize = 65_536;
+/// Bytes of a human prompt or a teammate's first prompt.
+pub const PROMPT_BYTES: usize = 262_144;
+/// Bytes of a task's subject: it is shown on one line.
+pub const TASK_SUBJECT_BYTES: usize = 256;
+/// Bytes of a task's description.
+pub const TASK_DESCRIPTION_BYTES: usize = 16_384;
+/// Blockers of one task, and write scopes of one task.
+pub const TASK_LINKS: usize = 32;
+/// Bytes of one write scope.
+pub const WRITE_SCOPE_BYTES: usize = 512;
+/// Bytes of a teammate's description on the roster.
+pub const DESCRIPTION_BYTES: usize = 1_024;
+/// Bytes of a member's final text shown on the roster.
+pub const EXCERPT_BYTES: usize = 400;
+/// Tool calls in one reply; the rest are answered with an error.
+pub const CALLS_PER_REPLY: usize = 64;
+/// Bytes of one tool call's arguments.
+pub const ARGUMENT_BYTES: usize = 1_048_576;
+/// Bytes of one tool result as the model sees it; more is spilled to a file.
+pub const TOOL_RESULT_BYTES: usize = 32_768;
+/// The limits a deployment may set. The constants above are the defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// See [`TEAMMATES`].
+    pub teammates: usize,
+    /// See [`LIVE_TASKS`].
+    pub live_tasks: usize,
+    /// See [`PENDING_PER_TARGET`].
+    pub pending_per_target: usize,
+    /// See [`FRAMED_MESSAGE_BYTES`].
+    pub framed_message_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            teammates: TEAMMATES,
+            live_tasks: LIVE_TASKS,
+            pending_per_target: PENDING_PER_TARGET,
+            framed_message_bytes: FRAMED_MESSAGE_BYTES,
+        }
+    }
+}

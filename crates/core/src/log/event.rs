@@ -1,0 +1,259 @@
+//! The closed vocabulary of a log. A new event breaks every match that must know it.
+
+use crate::content::{Reply, ToolOutcome, ToolSpec};
+use crate::id::{CallId, ItemId, MemberName, MessageId, SessionId, StepNo, TeamId, TurnNo};
+use crate::team::Task;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Something that happened to a session.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the fields are described with the variants")]
+pub enum Event {
+    /// The first record of every log: who this session is, for ever.
+    SessionCreated { session: SessionId, kind: SessionKind, cwd: String, role: Option<String> },
+    /// What every later model request begins with, until the next such record.
+    SessionConfigured { model: String, system: Arc<str>, tools: Arc<[ToolSpec]> },
+    /// Input became durably pending. Keyed by the item: it enters at most once.
+    InboxInserted { lane: Lane, item: Arc<InboxItem> },
+    /// Pending items became part of the conversation, at this step's boundary.
+    InboxClaimed { step: StepNo, items: Vec<ItemId> },
+    /// Pending items left without being read.
+    InboxDiscarded { items: Vec<ItemId>, reason: String },
+    /// A turn began.
+    TurnStarted { turn: TurnNo, trigger: Trigger },
+    /// A turn ended.
+    TurnEnded { turn: TurnNo, outcome: TurnOutcome },
+    /// A model request is about to be made.
+    StepStarted { turn: TurnNo, step: StepNo },
+    /// The step is over: its reply and the results of its calls are all recorded, or it was cut.
+    StepEnded { step: StepNo, outcome: StepOutcome },
+    /// The model's whole reply.
+    AssistantMessage { step: StepNo, reply: Arc<Reply> },
+    /// A tool call is about to run.
+    ToolStarted { step: StepNo, index: u32, call: CallId },
+    /// A tool call has its result.
+    ToolResult { step: StepNo, index: u32, call: CallId, outcome: Arc<ToolOutcome> },
+    /// The roster changed.
+    TeamMember { team: TeamId, member: MemberName, change: MemberChange },
+    /// A member began or ended a turn, or came or went.
+    TeamActivity { team: TeamId, member: MemberName, change: ActivityChange },
+    /// The task board changed: the whole task as it is now.
+    TeamTask { team: TeamId, by: MemberName, task: Arc<Task> },
+    /// A message is owed to its target.
+    TeamMessageQueued {
+        team: TeamId,
+        message: MessageId,
+        from: MemberName,
+        to: MemberName,
+        text: Arc<str>,
+    },
+    /// The target's log durably holds the message.
+    TeamMessageDelivered { team: TeamId, message: MessageId, to: MemberName },
+    /// An event of a kind this build does not know, whose writer marked it as safe to pass over.
+    Ignored { kind: String },
+}
+
+/// Who a session is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum SessionKind {
+    /// The Lead of its own team.
+    Root,
+    /// A named child of a Lead.
+    Teammate {
+        /// The team.
+        team: TeamId,
+        /// The name on its roster.
+        name: MemberName,
+    },
+    /// A new root that begins with another session's records.
+    Fork {
+        /// The session it was copied from.
+        from: SessionId,
+        /// How many of its records were copied.
+        records: u64,
+    },
+}
+
+/// Which list of the inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lane {
+    /// Read at the nearest step boundary.
+    NextStep,
+    /// A turn of its own.
+    NextTurn,
+}
+
+/// One pending input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InboxItem {
+    /// Unique in the session, for ever.
+    pub id: ItemId,
+    /// Who it is from.
+    pub source: Source,
+    /// Exactly what was sent.
+    pub text: Arc<str>,
+}
+
+/// Who an input is from. Set by the host, never by a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Source {
+    /// A person.
+    Human,
+    /// The Lead's prompt that a teammate starts with.
+    Spawn {
+        /// The team.
+        team: TeamId,
+    },
+    /// A member's message.
+    Team {
+        /// The team.
+        team: TeamId,
+        /// The message.
+        message: MessageId,
+        /// Who sent it.
+        sender: Sender,
+        /// When it was queued.
+        sent_at: Timestamp,
+    },
+}
+
+/// The true sender of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sender {
+    /// Its name on the roster.
+    pub name: MemberName,
+    /// Its session.
+    pub session: SessionId,
+}
+
+/// What began a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// An item of `next-turn`.
+    Prompt,
+    /// An item of `next-step` that found the session idle.
+    Steer,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TurnOutcome {
+    /// The model stopped and nothing more was pending.
+    Completed,
+    /// Somebody cancelled it.
+    Interrupted {
+        /// Who: a member's name, or `human`.
+        by: String,
+    },
+    /// It could not go on.
+    Failed {
+        /// Why, for people and models.
+        reason: String,
+    },
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// Reply and results are whole.
+    Whole,
+    /// There is no reply: the request failed, was cancelled, or the process died.
+    Cut,
+}
+
+/// What happened to a roster entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
+pub enum MemberChange {
+    /// The name is taken; the child is being made.
+    Provisioning {
+        /// The child's session.
+        session: SessionId,
+        /// What it is for.
+        description: String,
+        /// The reusable definition it was made from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        role: Option<String>,
+        /// What it starts with.
+        context: MemberContext,
+    },
+    /// The child's log holds who it is and its first prompt.
+    Active,
+    /// The child could not be made; the name stays taken.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The history a teammate starts with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberContext {
+    /// None.
+    #[default]
+    Fresh,
+    /// A copy of the Lead's completed turns.
+    Fork,
+}
+
+/// What happened to a member's running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ActivityChange {
+    /// A turn began.
+    TurnStarted {
+        /// Which.
+        turn: TurnNo,
+    },
+    /// A turn ended.
+    TurnEnded {
+        /// Which.
+        turn: TurnNo,
+        /// How.
+        outcome: TurnOutcome,
+        /// The beginning of its final text; empty when it said nothing.
+        excerpt: String,
+    },
+    /// It was taken out of memory; its log stays.
+    Released,
+    /// It is in memory again.
+    Resumed,
+}
+
+impl Event {
+    /// The team an event speaks of; `None` for the session's own events.
+    #[must_use]
+    pub fn team(&self) -> Option<&TeamId> {
+        match self {
+            Self::TeamMember { team, .. }
+            | Self::TeamActivity { team, .. }
+            | Self::TeamTask { team, .. }
+            | Self::TeamMessageQueued { team, .. }
+            | Self::TeamMessageDelivered { team, .. } => Some(team),
+            Self::SessionCreated { .. }
+            | Self::SessionConfigured { .. }
+            | Self::InboxInserted { .. }
+            | Self::InboxClaimed { .. }
+            | Self::InboxDiscarded { .. }
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. }
+            | Self::StepStarted { .. }
+            | Self::StepEnded { .. }
+            | Self::AssistantMessage { .. }
+            | Self::ToolStarted { .. }
+            | Self::ToolResult { .. }
+            | Self::Ignored { .. } => None,
+        }
+    }
+}

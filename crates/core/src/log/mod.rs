@@ -1,0 +1,12 @@
+//! What a session remembers: an append-only list of records.
+
+mod event;
+mod format;
+mod record;
+
+pub use event::{
+    ActivityChange, Event, InboxItem, Lane, MemberChange, MemberContext, Sender, SessionKind,
+    Source, StepOutcome, Trigger, TurnOutcome,
+};
+pub use format::{FormatError, decode, encode};
+pub use record::{Corrupt, Record};

@@ -1,0 +1,46 @@
+//! Tasks: what they are, who may change them, and the compare-and-set that keeps changes apart.
+
+use crate::id::{MemberName, Revision, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// One task of the board, whole, as of one revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Its id, never reused.
+    pub id: TaskId,
+    /// Counted from 1; every change makes the next.
+    pub revision: Revision,
+    /// One line.
+    pub subject: String,
+    /// What is to be done, and when it is done.
+    pub description: String,
+    /// Where it stands, and who has it.
+    pub state: TaskState,
+    /// Tasks that must be completed before this can be claimed.
+    pub blocked_by: Vec<TaskId>,
+    /// Paths the owner means to write: a warning to others, never a lock.
+    pub write_scopes: Vec<String>,
+    /// Who created it.
+    pub created_by: MemberName,
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TaskState {
+    /// Nobody has it.
+    Open,
+    /// Somebody works on it.
+    InProgress {
+        /// Who.
+        owner: MemberName,
+    },
+    /// It is done.
+    Completed {
+        /// Who had it.
+        owner: Option<MemberName>,
+    },
+    /// A tombstone: the id stays taken.
+    Deleted,
+}

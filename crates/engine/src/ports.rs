@@ -1,0 +1,71 @@
+//! What the engine needs from outside, besides a store and models. It makes no time and no ids.
+
+use async_trait::async_trait;
+use longboat_core::content::{ToolOutcome, ToolSpec};
+use longboat_core::id::{MemberName, Origin, SessionId};
+use longboat_core::time::Timestamp;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Tells wall time.
+pub trait Clock: Send + Sync + std::fmt::Debug {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// Makes ids nobody has made before.
+pub trait Ids: Send + Sync + std::fmt::Debug {
+    /// For a new root session.
+    fn session(&self) -> SessionId;
+    /// For a human prompt, when the caller brings none: letters and digits.
+    fn prompt(&self) -> String;
+}
+
+/// Whether a tool may run beside others of the same reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes nothing: calls run at once.
+    ReadOnly,
+    /// It changes something: calls run one after the other, in the reply's order.
+    Ordered,
+}
+
+/// Who calls a tool, and from where. Bound by the host; no argument can change it.
+#[derive(Debug, Clone)]
+pub struct ToolScope {
+    /// The calling session.
+    pub session: SessionId,
+    /// The caller's name in its team.
+    pub member: MemberName,
+    /// This very call.
+    pub origin: Origin,
+    /// The workspace's root, canonical.
+    pub cwd: PathBuf,
+    /// A directory of the session's own, outside the workspace, for output that is too long.
+    pub spill: PathBuf,
+    /// Cancelled when the turn is interrupted or the agent stops. A tool ends at once then, and
+    /// leaves nothing running; what it returns is no longer read.
+    pub cancel: CancellationToken,
+}
+
+/// Something a model can do.
+#[async_trait]
+pub trait Tool: Send + Sync + std::fmt::Debug {
+    /// What the model is told of it. The same for the life of the process.
+    fn spec(&self) -> ToolSpec;
+
+    /// Whether it may run beside others.
+    fn effect(&self) -> Effect;
+
+    /// Does it. `arguments` is a JSON object; whether it fits the schema is for the tool to check.
+    /// Every failure is an outcome that tells the model what to do next.
+    async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome;
+}
+
+/// Tools for a session, besides the team's own.
+pub trait Toolbox: Send + Sync + std::fmt::Debug {
+    /// The tools of one activation of one session: whatever they remember (such as which version of
+    /// a file was read) lives as long as it.
+    fn open(&self, session: &SessionId) -> Vec<Arc<dyn Tool>>;
+}
