@@ -283,7 +283,14 @@ impl Origin {
     }
 }
 
-/// Makes keys that are not a call's.
+impl CallId {
+    /// An id of our own making, for a call whose provider gave none or one that was used before.
+    #[must_use]
+    pub fn made(step: StepNo, n: u64) -> Self {
+        Self(format!("call_{step}_{n}"))
+    }
+}
+
 impl EventKey {
     /// The key of an inbox item: it enters an inbox at most once.
     #[must_use]

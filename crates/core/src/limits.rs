@@ -22,7 +22,7 @@ pub const WRITE_SCOPE_BYTES: usize = 512;
 pub const DESCRIPTION_BYTES: usize = 1_024;
 /// Bytes of a member's final text shown on the roster.
 pub const EXCERPT_BYTES: usize = 400;
-/// Tool calls in one reply; the rest are answered with an error.
+/// Tool calls in one reply; a reply with more is a fault of the provider.
 pub const CALLS_PER_REPLY: usize = 64;
 /// Bytes of one tool call's arguments.
 pub const ARGUMENT_BYTES: usize = 1_048_576;

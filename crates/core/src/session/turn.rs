@@ -1,0 +1,139 @@
+//! The agent loop's decisions: what a session does next, as a function of its log.
+
+use super::SessionState;
+use crate::content::ToolCall;
+use crate::id::{ItemId, StepNo, TurnNo};
+use crate::log::{Event, StepOutcome, Trigger, TurnOutcome};
+
+/// Where a session is in its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// No turn is open.
+    Idle,
+    /// A turn is open, between two steps.
+    Between {
+        /// The open turn.
+        turn: TurnNo,
+        /// No step of it has begun.
+        first: bool,
+        /// The model wants to go on: its last reply had tool calls, or its last step was cut.
+        more: bool,
+    },
+    /// A request was made and there is no reply.
+    Asking {
+        /// The open turn.
+        turn: TurnNo,
+        /// The open step.
+        step: StepNo,
+    },
+    /// There is a reply; its calls, if any, are being answered.
+    Calling {
+        /// The open turn.
+        turn: TurnNo,
+        /// The open step.
+        step: StepNo,
+        /// The reply's calls, in order.
+        calls: Vec<Call>,
+    },
+}
+
+/// A tool call of the open step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// As the model wrote it.
+    pub call: ToolCall,
+    /// How far it is.
+    pub progress: Progress,
+}
+
+/// How far a tool call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It has not begun.
+    Waiting,
+    /// It has begun; its effect may have happened.
+    Started,
+    /// Its result is recorded.
+    Answered,
+}
+
+/// What a session does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// Nothing: it is idle and its inbox is empty.
+    Rest,
+    /// Append these, then ask again. No effect stands between them and the log.
+    Append(Vec<Event>),
+    /// Make the model request of the open step.
+    AskModel {
+        /// The open step.
+        step: StepNo,
+    },
+    /// Run the calls that have not begun; those that have are still under way.
+    RunCalls {
+        /// The open step.
+        step: StepNo,
+    },
+}
+
+impl SessionState {
+    /// Decides what to do next.
+    ///
+    /// The answer `Rest` and the change to idle are one: the records that end a turn are only
+    /// returned while `next-step` is empty, and the caller appends them before it reads another
+    /// input. // P4: nothing can come between the look and the change.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        match self.phase() {
+            Phase::Idle if self.inbox().is_empty() => Next::Rest,
+            Phase::Idle => Next::Append(vec![Event::TurnStarted {
+                turn: self.last_turn().next(),
+                trigger: self.trigger(),
+            }]),
+            Phase::Between { turn, first, more } => {
+                if *first || *more || self.inbox().has_next_step() {
+                    Next::Append(self.step_events(*turn, self.inbox().claimable(*first)))
+                } else {
+                    let outcome = TurnOutcome::Completed;
+                    Next::Append(vec![Event::TurnEnded { turn: *turn, outcome }])
+                }
+            }
+            Phase::Asking { step, .. } => Next::AskModel { step: *step },
+            Phase::Calling { step, calls, .. } => {
+                if calls.iter().all(|call| call.progress == Progress::Answered) {
+                    let outcome = StepOutcome::Whole;
+                    Next::Append(vec![Event::StepEnded { step: *step, outcome }])
+                } else {
+                    Next::RunCalls { step: *step }
+                }
+            }
+        }
+    }
+
+    fn trigger(&self) -> Trigger {
+        if self.inbox().has_next_turn() { Trigger::Prompt } else { Trigger::Steer }
+    }
+
+    fn step_events(&self, turn: TurnNo, claim: Vec<ItemId>) -> Vec<Event> {
+        let step = self.last_step().next();
+        let mut events = Vec::with_capacity(2);
+        if !claim.is_empty() {
+            events.push(Event::InboxClaimed { step, items: claim });
+        }
+        events.push(Event::StepStarted { turn, step });
+        events
+    }
+}
+
+impl Phase {
+    /// The open turn, if one is open.
+    #[must_use]
+    pub fn turn(&self) -> Option<TurnNo> {
+        match self {
+            Self::Idle => None,
+            Self::Between { turn, .. } | Self::Asking { turn, .. } | Self::Calling { turn, .. } => {
+                Some(*turn)
+            }
+        }
+    }
+}

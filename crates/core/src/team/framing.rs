@@ -1,0 +1,21 @@
+//! The text a model sees for an inbox item.
+
+use crate::id::{MemberName, MessageId};
+use crate::log::{InboxItem, Source};
+
+/// The text of an item as a model sees it. A person's prompt and a first prompt are byte for byte
+/// what was sent; a member's message has one line before it that the host writes.
+// P9: the name comes from the item's source, which no model writes.
+#[must_use]
+pub fn framed(item: &InboxItem) -> String {
+    match &item.source {
+        Source::Human | Source::Spawn { .. } => item.text.to_string(),
+        Source::Team { message, sender, .. } => frame(message, &sender.name, &item.text),
+    }
+}
+
+/// The frame of a member's message.
+#[must_use]
+pub fn frame(message: &MessageId, from: &MemberName, text: &str) -> String {
+    format!("[message {message} from {from}]\n{text}")
+}

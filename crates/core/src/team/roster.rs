@@ -1,0 +1,241 @@
+//! Members: provisioning, then active or failed. A name is used once.
+
+use crate::id::{MemberName, SessionId, TurnNo};
+use crate::limits::{self, Limits};
+use crate::log::{ActivityChange, MemberChange, MemberContext, TurnOutcome};
+
+/// The teammates of one team, in the order in which they were named. The Lead is not on it.
+#[derive(Debug, Clone, Default)]
+pub struct Roster {
+    members: Vec<Member>,
+}
+
+/// A teammate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: MemberName,
+    /// Its session.
+    pub session: SessionId,
+    /// What it is for.
+    pub description: String,
+    /// The reusable definition it was made from.
+    pub role: Option<String>,
+    /// What it started with.
+    pub context: MemberContext,
+    /// How far it came to be.
+    pub standing: Standing,
+    /// What it does and last did.
+    pub activity: Activity,
+}
+
+/// How far a teammate came to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Being made.
+    Provisioning,
+    /// Made.
+    Active,
+    /// Could not be made.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A member's turns, as the Lead's log knows them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Activity {
+    /// The open turn.
+    pub turn: Option<TurnNo>,
+    /// The last turn that ended.
+    pub last: Option<EndedTurn>,
+}
+
+/// How a member's last turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedTurn {
+    /// Which.
+    pub turn: TurnNo,
+    /// How.
+    pub outcome: TurnOutcome,
+    /// The beginning of its final text.
+    pub excerpt: String,
+}
+
+/// Says why a teammate is not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpawnRefused {
+    /// The caller is not the Lead.
+    #[error("only the lead can spawn teammates; send lead a message if one is needed")]
+    NotLead,
+    /// The name is the Lead's.
+    #[error("the name \"lead\" is taken by the lead; choose another")]
+    NameIsLead,
+    /// The name was used before, by an active or a failed teammate.
+    #[error("the name {name:?} is taken and names are never reused; choose another")]
+    NameTaken {
+        /// The name.
+        name: MemberName,
+    },
+    /// The roster is full.
+    #[error(
+        "the team has named {current} teammates and the limit (teammates) is {limit}; give the work to one of them"
+    )]
+    RosterFull {
+        /// How many names are used.
+        current: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A text is empty or too long.
+    #[error("{field} has {bytes} bytes; it needs 1 to {limit}")]
+    Text {
+        /// Which argument.
+        field: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The most it may have.
+        limit: usize,
+    },
+}
+
+impl Roster {
+    /// All teammates, in the order in which they were named.
+    pub fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter()
+    }
+
+    /// One teammate.
+    #[must_use]
+    pub fn get(&self, name: &MemberName) -> Option<&Member> {
+        self.members.iter().find(|member| member.name == *name)
+    }
+
+    /// The teammate with a session.
+    #[must_use]
+    pub fn by_session(&self, session: &SessionId) -> Option<&Member> {
+        self.members.iter().find(|member| member.session == *session)
+    }
+
+    pub(super) fn changed(
+        &mut self,
+        name: &MemberName,
+        change: &MemberChange,
+    ) -> Result<(), String> {
+        match change {
+            MemberChange::Provisioning { session, description, role, context } => {
+                if name.is_lead() || self.get(name).is_some() {
+                    return Err(format!("the name {name} is used twice"));
+                }
+                self.members.push(Member {
+                    name: name.clone(),
+                    session: session.clone(),
+                    description: description.clone(),
+                    role: role.clone(),
+                    context: *context,
+                    standing: Standing::Provisioning,
+                    activity: Activity::default(),
+                });
+                Ok(())
+            }
+            MemberChange::Active => self.settled(name, Standing::Active),
+            MemberChange::Failed { reason } => {
+                self.settled(name, Standing::Failed { reason: reason.clone() })
+            }
+        }
+    }
+
+    pub(super) fn activity(&mut self, name: &MemberName) -> Result<&mut Activity, String> {
+        let member = self.members.iter_mut().find(|member| member.name == *name);
+        match member {
+            Some(member) if member.standing == Standing::Active => Ok(&mut member.activity),
+            Some(_) | None => Err(format!("{name} is not an active member")),
+        }
+    }
+
+    fn settled(&mut self, name: &MemberName, standing: Standing) -> Result<(), String> {
+        let member = self.members.iter_mut().find(|member| member.name == *name);
+        match member {
+            Some(member) if member.standing == Standing::Provisioning => {
+                member.standing = standing;
+                Ok(())
+            }
+            Some(_) | None => Err(format!("{name} is not being provisioned")),
+        }
+    }
+}
+
+impl Activity {
+    pub(super) fn changed(&mut self, change: &ActivityChange) -> Result<(), String> {
+        match change {
+            ActivityChange::TurnStarted { turn } => {
+                if self.turn.is_some() {
+                    return Err(format!("turn {turn} begins in an open turn"));
+                }
+                self.turn = Some(*turn);
+            }
+            ActivityChange::TurnEnded { turn, outcome, excerpt } => {
+                if self.turn != Some(*turn) {
+                    return Err(format!("turn {turn} ends but is not open"));
+                }
+                self.turn = None;
+                let (turn, outcome, excerpt) = (*turn, outcome.clone(), excerpt.clone());
+                self.last = Some(EndedTurn { turn, outcome, excerpt });
+            }
+            ActivityChange::Released | ActivityChange::Resumed => {}
+        }
+        Ok(())
+    }
+}
+
+/// Decides whether `by` may make a teammate.
+///
+/// # Errors
+/// [`SpawnRefused`].
+// P13: only the Lead; P12: a name, once written, is taken for good.
+pub fn decide_spawn(
+    roster: &Roster,
+    limits: &Limits,
+    by: &MemberName,
+    name: &MemberName,
+    description: &str,
+    prompt: &str,
+) -> Result<(), SpawnRefused> {
+    if !by.is_lead() {
+        return Err(SpawnRefused::NotLead);
+    }
+    if name.is_lead() {
+        return Err(SpawnRefused::NameIsLead);
+    }
+    if roster.get(name).is_some() {
+        return Err(SpawnRefused::NameTaken { name: name.clone() });
+    }
+    let current = roster.members.len();
+    if current >= limits.teammates {
+        return Err(SpawnRefused::RosterFull { current, limit: limits.teammates });
+    }
+    within("description", description, limits::DESCRIPTION_BYTES)?;
+    within("prompt", prompt, limits::PROMPT_BYTES)
+}
+
+fn within(field: &'static str, text: &str, limit: usize) -> Result<(), SpawnRefused> {
+    let bytes = text.len();
+    if text.trim().is_empty() || bytes > limit {
+        return Err(SpawnRefused::Text { field, bytes, limit });
+    }
+    Ok(())
+}
+
+impl SpawnRefused {
+    /// A stable name for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotLead => "not_lead",
+            Self::NameIsLead | Self::NameTaken { .. } => "name_taken",
+            Self::RosterFull { .. } => "roster_full",
+            Self::Text { .. } => "text_length",
+        }
+    }
+}
