@@ -5,11 +5,12 @@
 
 #[cfg(feature = "contract")]
 pub mod contract;
+pub mod limits;
 mod memory;
 mod sqlite;
 
 pub use memory::MemoryStore;
-pub use sqlite::{OpenError, SqliteStore};
+pub use sqlite::{Holder, OpenError, SqliteStore, WriteCounts};
 
 use async_trait::async_trait;
 use longboat_core::id::{EventKey, Seq, SessionId};
@@ -22,7 +23,8 @@ pub struct NewRecord {
     pub at: Timestamp,
     /// Its stable name, such as `turn/started`.
     pub kind: String,
-    /// Unique within the session; a second append under the same key changes nothing.
+    /// Unique within the session; a second append under the same key changes nothing, within one
+    /// commit as well.
     pub key: Option<EventKey>,
     /// The payload: JSON text, kept byte for byte.
     pub data: String,
@@ -48,8 +50,8 @@ pub struct StoredRecord {
 pub struct Append {
     /// The log.
     pub session: SessionId,
-    /// The head the caller believes in: the number of records the log has. `None` appends wherever
-    /// the head is.
+    /// The head the caller believes in: the number of records the log has before this append, 0 for
+    /// a session that does not exist. `None` appends wherever the head is.
     pub expected_head: Option<Seq>,
     /// In order. At least one.
     pub records: Vec<NewRecord>,
@@ -99,7 +101,8 @@ pub enum StoreError {
         /// What is so.
         actual: Seq,
     },
-    /// The commit is malformed: empty, one session twice, over a limit. Nothing was written.
+    /// The commit is malformed: empty, one session twice, over one of [`limits`]. Nothing was
+    /// written.
     #[error("the commit is not valid: {reason}")]
     Invalid {
         /// What is wrong with it.
@@ -144,7 +147,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Dropping the future does not undo the commit.
     ///
     /// # Errors
-    /// [`StoreError::HeadMoved`], [`StoreError::Invalid`], [`StoreError::Io`], [`StoreError::Closed`].
+    /// [`StoreError::HeadMoved`], [`StoreError::Invalid`], [`StoreError::Io`], [`StoreError::Closed`];
+    /// [`StoreError::Damaged`] when a record lies where the next one belongs.
     async fn commit(&self, appends: Vec<Append>) -> Result<Vec<Appended>, StoreError>;
 
     /// Reads at most `limit` records from `from` on, in order. Fewer than `limit` means the end.
@@ -176,7 +180,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// [`StoreError::Io`], [`StoreError::Closed`].
     async fn head(&self, session: &SessionId) -> Result<Option<SessionHead>, StoreError>;
 
-    /// All sessions, the last updated first.
+    /// All sessions, the last updated first; those updated at the same time by their ids.
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::Closed`].

@@ -1,0 +1,97 @@
+//! Who owns a store: one process, known by a lock on a file beside the database. The lock is the
+//! operating system's and ends with the process; what the file says is only for people to read.
+
+use super::{OpenError, connection};
+use longboat_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Bytes of the lock file that are looked at.
+const HOLDER_BYTES: u64 = 4_096;
+/// Characters of a command that are kept.
+const COMMAND_CHARS: usize = 400;
+
+/// The process that owns a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in milliseconds since 1970.
+    pub started: Timestamp,
+    /// How it was started, for people to recognise it by. Cut at 400 characters.
+    pub command: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Quoted: what a file says may not steer a terminal.
+        write!(f, "process {} ({:?})", self.pid, self.command)?;
+        let started = i64::try_from(self.started.0).ok();
+        match started.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()) {
+            Some(time) => write!(f, " since {time:.0}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Owning a store. Dropping it gives the store up.
+#[derive(Debug)]
+pub(super) struct Ownership {
+    file: File,
+}
+
+impl Ownership {
+    /// Takes the lock, or says who has it.
+    pub(super) fn take(path: &Path, holder: &Holder) -> Result<Self, OpenError> {
+        let failed = |error: std::io::Error| OpenError::Io {
+            path: path.to_owned(),
+            doing: "taking its lock",
+            cause: error.to_string(),
+        };
+        let lock = connection::beside(path, ".lock");
+        // Not truncated: until the lock is taken the words in it are someone else's.
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(lock)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(OpenError::Held { path: path.to_owned(), holder: read(file) });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let command = holder.command.chars().take(COMMAND_CHARS).collect();
+        let holder = Holder { command, ..holder.clone() };
+        file.set_len(0)
+            .and_then(|()| serde_json::to_string(&holder).map_err(std::io::Error::from))
+            .and_then(|text| file.write_all(text.as_bytes()))
+            .map_err(failed)?;
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        // Unlocked by hand: a process that is just being started from this one may still have a copy
+        // of the descriptor, and with it the lock. Neither step can be made up for; the lock ends
+        // with the process anyway.
+        drop(self.file.set_len(0));
+        drop(self.file.unlock());
+    }
+}
+
+/// Who has the lock, as far as it has said so.
+fn read(file: File) -> Option<Holder> {
+    let mut text = String::new();
+    file.take(HOLDER_BYTES).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}

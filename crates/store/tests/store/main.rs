@@ -1,0 +1,6 @@
+//! The tests of the stores: the contract on every backend, and what only a real file can show.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+
+mod contract;
+mod place;
