@@ -28,6 +28,13 @@ pub const CALLS_PER_REPLY: usize = 64;
 pub const ARGUMENT_BYTES: usize = 1_048_576;
 /// Bytes of one tool result as the model sees it; more is spilled to a file.
 pub const TOOL_RESULT_BYTES: usize = 32_768;
+/// The shortest wait for a change, in milliseconds: a shorter one is polling.
+pub const WAIT_MIN_MS: u64 = 10_000;
+/// The longest wait for a change, in milliseconds.
+pub const WAIT_MAX_MS: u64 = 3_600_000;
+/// The wait for a change when none is said, in milliseconds.
+pub const WAIT_DEFAULT_MS: u64 = 30_000;
+
 /// The limits a deployment may set. The constants above are the defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

@@ -1,5 +1,26 @@
-//! Making a team happen, in order: drivers, mailbox, roster, tools.
+//! Making a team happen, in order: it performs what `longboat-core` decides, after it is durable.
+//!
+//! [`Teams`] opens and closes teams; a [`TeamHandle`] is what others hold of one. Inside, one task
+//! owns a team's logs and decides every change ([`team`]), and one driver per resident session asks
+//! it what to do next ([`agent`]).
 
+mod agent;
+mod load;
+mod log_writer;
+mod notice;
 mod ports;
+mod settings;
+mod supervise;
+mod team;
+mod teams;
+mod tools;
 
-pub use ports::{Clock, Effect, Ids, Tool, ToolScope, Toolbox};
+pub use load::{LoadError, decode_stored, load_lead, load_session, read_log};
+pub use log_writer::WriteError;
+pub use notice::{Delta, Follower, Notice};
+pub use ports::{Clock, Effect, Ids, ModelMissing, Models, Tool, ToolScope, Toolbox};
+pub use settings::{Role, Settings};
+pub use team::{
+    CallError, Interrupted, MemberView, RunEnd, Status, TeamFault, TeamHandle, TeamView,
+};
+pub use teams::{Ports, TeamError, Teams};

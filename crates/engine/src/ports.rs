@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
 use longboat_core::id::{MemberName, Origin, SessionId};
 use longboat_core::time::Timestamp;
+use longboat_model::Model;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,8 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
     fn session(&self) -> SessionId;
     /// For a human prompt, when the caller brings none: letters and digits.
     fn prompt(&self) -> String;
+    /// A number from 0 to 1, to spread retries of many members.
+    fn jitter(&self) -> f64;
 }
 
 /// Whether a tool may run beside others of the same reply.
@@ -68,4 +71,23 @@ pub trait Toolbox: Send + Sync + std::fmt::Debug {
     /// The tools of one activation of one session: whatever they remember (such as which version of
     /// a file was read) lives as long as it.
     fn open(&self, session: &SessionId) -> Vec<Arc<dyn Tool>>;
+}
+
+/// Finds models by the names the configuration gives them.
+pub trait Models: Send + Sync + std::fmt::Debug {
+    /// The model of that name.
+    ///
+    /// # Errors
+    /// [`ModelMissing`] when the configuration has none, or not enough to reach it.
+    fn find(&self, name: &str) -> Result<Arc<dyn Model>, ModelMissing>;
+}
+
+/// Says why there is no such model, and what to set.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the model {name:?} cannot be used: {reason}")]
+pub struct ModelMissing {
+    /// What was asked for.
+    pub name: String,
+    /// Why not, and what to do.
+    pub reason: String,
 }

@@ -52,3 +52,13 @@ pub enum FaultKind {
     /// Somebody must change something: key, model name, request.
     Fatal,
 }
+
+/// stub
+#[derive(Debug, Clone, Default)]
+pub struct RetryPolicy;
+impl RetryPolicy {
+    /// stub
+    pub fn delay(&self, _: u32, _: &ModelFault, _: f64) -> Option<Duration> {
+        None
+    }
+}

@@ -152,7 +152,7 @@ pub fn decide_send(
     text: &str,
     unread: &dyn Fn(&MemberName) -> usize,
 ) -> Result<(MessageId, MemberName), SendRefused> {
-    let to = resolve(lead, roster, target)?;
+    let to = roster.resolve(lead, target).ok_or_else(|| unknown(roster, target))?;
     if to == *from {
         return Err(SendRefused::ToItself { name: to });
     }
@@ -177,22 +177,10 @@ pub fn decide_send(
     Ok((message, to))
 }
 
-fn resolve(lead: &SessionId, roster: &Roster, target: &str) -> Result<MemberName, SendRefused> {
-    if target == "lead" || target == lead.as_str() {
-        return Ok(MemberName::lead());
-    }
-    let named = |member: &&super::Member| {
-        member.name.as_str() == target || member.session.as_str() == target
-    };
-    match roster.iter().find(named) {
-        Some(member) => Ok(member.name.clone()),
-        None => {
-            let teammates = roster.iter().map(|member| member.name.to_string());
-            let known = std::iter::once("lead".to_owned()).chain(teammates).collect();
-            let target = target.chars().take(80).collect();
-            Err(SendRefused::UnknownTarget { target, known })
-        }
-    }
+fn unknown(roster: &Roster, target: &str) -> SendRefused {
+    let teammates = roster.iter().map(|member| member.name.to_string());
+    let known = std::iter::once("lead".to_owned()).chain(teammates).collect();
+    SendRefused::UnknownTarget { target: target.chars().take(80).collect(), known }
 }
 
 impl SendRefused {

@@ -8,6 +8,11 @@ mod task;
 
 pub use framing::{frame, framed};
 pub use mailbox::{Mailbox, OwedMessage, SendRefused, decide_send};
-pub use roster::{Activity, EndedTurn, Member, Roster, SpawnRefused, Standing, decide_spawn};
+pub use roster::{
+    Activity, EndedTurn, InterruptRefused, Member, Roster, SpawnRefused, Standing,
+    decide_interrupt, decide_spawn,
+};
 pub use state::TeamState;
-pub use task::{Task, TaskBoard, TaskState};
+pub use task::{
+    Decided, Task, TaskBoard, TaskCommand, TaskRefused, TaskState, TaskWarning, decide_task,
+};

@@ -78,6 +78,20 @@ pub enum SpawnRefused {
         /// The name.
         name: MemberName,
     },
+    /// The name does not fit into a session id.
+    #[error("the name {name:?} is too long for this team's session id; choose a shorter one")]
+    NameTooLong {
+        /// The name.
+        name: MemberName,
+    },
+    /// There is no such role.
+    #[error("there is no role {role:?}; the roles are: {}", .known.join(", "))]
+    UnknownRole {
+        /// What was asked for.
+        role: String,
+        /// What there is.
+        known: Vec<String>,
+    },
     /// The roster is full.
     #[error(
         "the team has named {current} teammates and the limit (teammates) is {limit}; give the work to one of them"
@@ -110,6 +124,17 @@ impl Roster {
     #[must_use]
     pub fn get(&self, name: &MemberName) -> Option<&Member> {
         self.members.iter().find(|member| member.name == *name)
+    }
+
+    /// The member that a name or a session id means.
+    #[must_use]
+    pub fn resolve(&self, lead: &SessionId, target: &str) -> Option<MemberName> {
+        if target == "lead" || target == lead.as_str() {
+            return Some(MemberName::lead());
+        }
+        let meant =
+            |member: &&Member| member.name.as_str() == target || member.session.as_str() == target;
+        self.members.iter().find(meant).map(|member| member.name.clone())
     }
 
     /// The teammate with a session.
@@ -227,6 +252,62 @@ fn within(field: &'static str, text: &str, limit: usize) -> Result<(), SpawnRefu
     Ok(())
 }
 
+/// Says why a turn is not cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InterruptRefused {
+    /// The caller is not the Lead.
+    #[error("only the lead can interrupt; send lead a message if a teammate should stop")]
+    NotLead,
+    /// The Lead would cancel the turn it is in.
+    #[error("you are lead: name the teammate whose turn is to be cancelled")]
+    ItIsYou,
+    /// Nobody has that name.
+    #[error("there is no member {target:?}; the teammates are: {}", .known.join(", "))]
+    UnknownTarget {
+        /// What was asked for.
+        target: String,
+        /// Who there is.
+        known: Vec<String>,
+    },
+}
+
+impl InterruptRefused {
+    /// A stable name for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotLead => "not_lead",
+            Self::ItIsYou => "to_itself",
+            Self::UnknownTarget { .. } => "unknown_target",
+        }
+    }
+}
+
+/// Decides whether `by`, a member or (when `None`) a person, may cancel the turn of `target`, a
+/// member's name or session id.
+///
+/// # Errors
+/// [`InterruptRefused`].
+pub fn decide_interrupt(
+    lead: &SessionId,
+    roster: &Roster,
+    by: Option<&MemberName>,
+    target: &str,
+) -> Result<MemberName, InterruptRefused> {
+    if by.is_some_and(|by| !by.is_lead()) {
+        return Err(InterruptRefused::NotLead);
+    }
+    let Some(name) = roster.resolve(lead, target) else {
+        let known = roster.iter().map(|member| member.name.to_string()).collect();
+        let target = target.chars().take(80).collect();
+        return Err(InterruptRefused::UnknownTarget { target, known });
+    };
+    if by == Some(&name) {
+        return Err(InterruptRefused::ItIsYou);
+    }
+    Ok(name)
+}
+
 impl SpawnRefused {
     /// A stable name for programs.
     #[must_use]
@@ -234,6 +315,8 @@ impl SpawnRefused {
         match self {
             Self::NotLead => "not_lead",
             Self::NameIsLead | Self::NameTaken { .. } => "name_taken",
+            Self::NameTooLong { .. } => "name_too_long",
+            Self::UnknownRole { .. } => "unknown_role",
             Self::RosterFull { .. } => "roster_full",
             Self::Text { .. } => "text_length",
         }

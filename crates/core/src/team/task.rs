@@ -53,3 +53,36 @@ impl TaskBoard {
         Ok(())
     }
 }
+/// s
+#[derive(Debug, Clone)]
+pub enum TaskCommand {
+    /// x
+    X,
+}
+/// s
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("x")]
+pub struct TaskRefused;
+/// s
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskWarning;
+/// s
+#[derive(Debug, Clone)]
+pub struct Decided {
+    /// x
+    pub task: Task,
+    /// x
+    pub warnings: Vec<TaskWarning>,
+}
+/// s
+/// # Errors
+/// x
+pub fn decide_task(
+    _: &TaskBoard,
+    _: &MemberName,
+    _: &dyn Fn(&MemberName) -> bool,
+    _: &crate::limits::Limits,
+    _: TaskCommand,
+) -> Result<Decided, TaskRefused> {
+    Err(TaskRefused)
+}

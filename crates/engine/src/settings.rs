@@ -1,0 +1,48 @@
+//! What a deployment may set.
+
+use longboat_core::limits::Limits;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The engine's settings.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Bounds of a team.
+    pub limits: Limits,
+    /// How long a teammate may be idle before it goes out of memory.
+    pub release_after: Duration,
+    /// Where tool output that is too long goes: a directory per session is made in it.
+    pub spill: PathBuf,
+    /// Text of the project for every member, such as `AGENTS.md`.
+    pub instructions: Option<String>,
+    /// Reusable definitions of members, by name.
+    pub roles: BTreeMap<String, Role>,
+}
+
+/// A reusable definition of a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// When to use it.
+    pub description: String,
+    /// What such a member is told.
+    pub prompt: String,
+    /// The model it runs on; the Lead's when `None`.
+    pub model: Option<String>,
+    /// The workspace tools it has, by name; all of them when `None`. The team's own always stay.
+    pub tools: Option<Vec<String>>,
+}
+
+impl Settings {
+    /// The defaults, with a place for long output.
+    #[must_use]
+    pub fn new(spill: PathBuf) -> Self {
+        Self {
+            limits: Limits::default(),
+            release_after: Duration::from_secs(600),
+            spill,
+            instructions: None,
+            roles: BTreeMap::new(),
+        }
+    }
+}

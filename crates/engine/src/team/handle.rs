@@ -1,0 +1,281 @@
+//! What others hold of a team.
+
+use super::input::{
+    Acceptance, Input, Interrupted, Order, Queued, Report, RunEnd, SpawnRequest, Spawned,
+    TaskChanged,
+};
+use super::view::TeamView;
+use super::watch::WaitEnd;
+use crate::notice::{Follower, Notice};
+use longboat_core::id::{EventKey, ItemId, MemberName, Origin, Revision, SessionId, TeamId};
+use longboat_core::log::Lane;
+use longboat_core::team::{InterruptRefused, SendRefused, SpawnRefused, TaskCommand, TaskRefused};
+use longboat_store::Store;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+/// How long a sender waits for a target that has to be brought back, before it is told `queued`.
+const ACCEPT_WITHIN: Duration = Duration::from_secs(10);
+
+/// The world failed while a team was asked for something. Nothing was refused; ask again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TeamFault {
+    /// The team was closed, or is being closed.
+    #[error("the team is closed; resume it to go on")]
+    Closed,
+    /// The store failed. Whether the request is durable is not known.
+    #[error("the store failed ({cause}); it is tried again, so look before you repeat this")]
+    Store {
+        /// What it said.
+        cause: String,
+    },
+    /// There is no such member.
+    #[error("there is no member {name:?} in this team")]
+    UnknownMember {
+        /// What was asked for.
+        name: String,
+    },
+    /// The member's inbox is full of unread prompts.
+    #[error("{name} has {pending} unread items and the limit (pending_per_target) is {limit}")]
+    InboxFull {
+        /// Who.
+        name: MemberName,
+        /// How many.
+        pending: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The prompt is empty or too long.
+    #[error("the prompt has {bytes} bytes; it needs 1 to {limit}")]
+    PromptLength {
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The member cannot be brought back into memory now.
+    #[error("{name} cannot be reached: {cause}")]
+    Unreachable {
+        /// Who.
+        name: MemberName,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// Why a team did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError<R: std::error::Error> {
+    /// It is not allowed; nothing was written.
+    #[error("{0}")]
+    Refused(R),
+    /// The world failed.
+    #[error("{0}")]
+    Fault(TeamFault),
+}
+
+impl<R: std::error::Error> From<TeamFault> for CallError<R> {
+    fn from(fault: TeamFault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Who asks. Made by the host from the session that it runs, never from what a model wrote.
+// P9: no argument of a tool names a sender.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) name: MemberName,
+    /// The call that asks, so that its effect happens at most once.
+    pub(crate) origin: Origin,
+}
+
+impl Caller {
+    pub(crate) fn key(&self) -> Option<EventKey> {
+        Some(self.origin.key())
+    }
+}
+
+/// A team that is in memory. Clones speak to the same team.
+#[derive(Debug, Clone)]
+pub struct TeamHandle {
+    team: TeamId,
+    inputs: mpsc::Sender<Input>,
+    notices: broadcast::Sender<Notice>,
+    store: Arc<dyn Store>,
+}
+
+impl TeamHandle {
+    pub(crate) fn new(
+        team: TeamId,
+        inputs: mpsc::Sender<Input>,
+        notices: broadcast::Sender<Notice>,
+        store: Arc<dyn Store>,
+    ) -> Self {
+        Self { team, inputs, notices, store }
+    }
+
+    /// The team's id, which is its Lead's session.
+    #[must_use]
+    pub fn team(&self) -> &TeamId {
+        &self.team
+    }
+
+    /// Follows the team from now on.
+    #[must_use]
+    pub fn follow(&self) -> Follower {
+        Follower::new(self.notices.subscribe(), Arc::clone(&self.store))
+    }
+
+    /// The team as it is.
+    ///
+    /// # Errors
+    /// [`TeamFault::Closed`].
+    pub async fn look(&self) -> Result<TeamView, TeamFault> {
+        self.look_as(None).await
+    }
+
+    pub(crate) async fn look_as(&self, viewer: Option<MemberName>) -> Result<TeamView, TeamFault> {
+        self.ask(|reply| Input::Look { viewer, reply }).await
+    }
+
+    /// Puts a person's words into a member's inbox: as a turn of its own, or at its nearest step
+    /// boundary. The same item id a second time changes nothing.
+    ///
+    /// # Durability
+    /// The inbox durably holds it when this returns.
+    ///
+    /// # Errors
+    /// [`TeamFault`].
+    pub async fn prompt(
+        &self,
+        target: &MemberName,
+        lane: Lane,
+        item: ItemId,
+        text: String,
+    ) -> Result<(), TeamFault> {
+        let target = self.session_of(target).await?;
+        let known = self.store.find(&target, &EventKey::inbox(&item)).await;
+        if known.map_err(|error| TeamFault::Store { cause: error.to_string() })?.is_some() {
+            return Ok(());
+        }
+        self.ask(|reply| Input::Prompt { target, lane, item, text, reply }).await?
+    }
+
+    /// Cancels a member's open turn, in a person's name.
+    ///
+    /// # Errors
+    /// [`InterruptRefused`] or a fault.
+    pub async fn interrupt(
+        &self,
+        target: &str,
+    ) -> Result<Interrupted, CallError<InterruptRefused>> {
+        self.interrupt_as(None, target.to_owned()).await
+    }
+
+    /// Waits until nothing moves any more: the Lead is idle, nobody runs, no deliverable mail is
+    /// owed.
+    ///
+    /// # Errors
+    /// [`TeamFault::Closed`].
+    // P17: this, not the end of the Lead's first turn, is the end of a run.
+    pub async fn quiescent(&self) -> Result<RunEnd, TeamFault> {
+        self.ask(|reply| Input::Quiesce { reply }).await
+    }
+
+    /// Stops everything: nothing is taken any more, running calls are answered as stopped, what was
+    /// decided is durable. Open turns stay open, so a resume goes on with them.
+    pub async fn close(&self) {
+        // A team that is gone is closed.
+        drop(self.ask(|reply| Input::Close { reply }).await);
+    }
+
+    pub(crate) async fn interrupt_as(
+        &self,
+        by: Option<MemberName>,
+        target: String,
+    ) -> Result<Interrupted, CallError<InterruptRefused>> {
+        self.ask(|reply| Input::Interrupt { by, target, reply }).await.map_err(CallError::from)?
+    }
+
+    /// Sends a message, and waits a while for its acceptance.
+    pub(crate) async fn send(
+        &self,
+        caller: Caller,
+        target: String,
+        text: String,
+    ) -> Result<(Queued, Acceptance), CallError<SendRefused>> {
+        let ask = self.ask(|reply| Input::Send { caller, target, text, reply });
+        let mut queued = ask.await.map_err(CallError::from)??;
+        let acceptance = match &mut queued.acceptance {
+            Ok(()) => Acceptance::Accepted,
+            Err(later) => match tokio::time::timeout(ACCEPT_WITHIN, later).await {
+                Ok(Ok(acceptance)) => acceptance,
+                Ok(Err(_)) | Err(_) => Acceptance::Deferred {
+                    cause: format!("{} is still being brought back", queued.to),
+                },
+            },
+        };
+        Ok((queued, acceptance))
+    }
+
+    pub(crate) async fn spawn(
+        &self,
+        request: SpawnRequest,
+    ) -> Result<Spawned, CallError<SpawnRefused>> {
+        self.ask(|reply| Input::Spawn { request, reply }).await.map_err(CallError::from)?
+    }
+
+    pub(crate) async fn change_task(
+        &self,
+        caller: Caller,
+        command: TaskCommand,
+    ) -> Result<TaskChanged, CallError<TaskRefused>> {
+        self.ask(|reply| Input::Task { caller, command, reply }).await.map_err(CallError::from)?
+    }
+
+    pub(crate) async fn wait(
+        &self,
+        waiter: SessionId,
+        since: Option<Revision>,
+    ) -> Result<WaitEnd, TeamFault> {
+        self.ask(|reply| Input::Wait { waiter, since, reply }).await
+    }
+
+    pub(crate) async fn report(
+        &self,
+        session: &SessionId,
+        generation: u64,
+        report: Report,
+    ) -> Order {
+        let session = session.clone();
+        self.ask(|reply| Input::Report { session, generation, report, reply })
+            .await
+            .unwrap_or(Order::Leave)
+    }
+
+    pub(crate) fn notify(&self, notice: Notice) {
+        // Nobody watching is not an error.
+        drop(self.notices.send(notice));
+    }
+
+    async fn session_of(&self, name: &MemberName) -> Result<SessionId, TeamFault> {
+        if name.is_lead() {
+            return Ok(self.team.lead().clone());
+        }
+        let view = self.look().await?;
+        let member = view.members.into_iter().find(|member| member.name == *name);
+        member
+            .map(|member| member.session)
+            .ok_or_else(|| TeamFault::UnknownMember { name: name.to_string() })
+    }
+
+    async fn ask<T>(
+        &self,
+        input: impl FnOnce(oneshot::Sender<T>) -> Input,
+    ) -> Result<T, TeamFault> {
+        let (reply, answer) = oneshot::channel();
+        self.inputs.send(input(reply)).await.map_err(|_| TeamFault::Closed)?;
+        answer.await.map_err(|_| TeamFault::Closed)
+    }
+}

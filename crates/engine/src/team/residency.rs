@@ -1,0 +1,545 @@
+//! Who is in memory: bringing members back from their logs, letting them go, trying again.
+
+use super::actor::{Effect, TeamActor};
+use super::handle::{CallError, TeamFault};
+use super::input::{Input, Interrupted, Order, ReplyTo, Report};
+use crate::agent::Driver;
+use crate::load::{LoadError, load_session};
+use crate::notice::Notice;
+use crate::supervise::Supervisor;
+use crate::tools;
+use crate::tools::ToolSet;
+use longboat_core::content::{ToolOutcome, ToolStatus};
+use longboat_core::id::{
+    EventKey, ItemId, MemberName, MessageId, Origin, SessionId, StepNo, TurnNo,
+};
+use longboat_core::log::{ActivityChange, Event, SessionKind, TurnOutcome};
+use longboat_core::session::{Call, Phase, Progress, SessionState, cut_short, repair};
+use longboat_core::team::{InterruptRefused, Member, Standing, decide_interrupt};
+use longboat_model::RetryPolicy;
+use longboat_store::Store;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How long until an unreachable member is tried again: doubled at each failure, up to the last.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// After so many failures a run no longer waits for a member; its mail stays owed.
+pub(super) const HOPEFUL_ATTEMPTS: u32 = 5;
+/// A timer that stands for none.
+const NO_TIMER: Duration = Duration::from_secs(3_600);
+
+/// A session in memory.
+#[derive(Debug)]
+pub(super) struct Resident {
+    pub(super) name: MemberName,
+    pub(super) tools: Arc<ToolSet>,
+    pub(super) generation: u64,
+    pub(super) supervisor: Supervisor,
+    /// The driver's open question.
+    pub(super) parked: Option<ReplyTo<Order>>,
+    pub(super) turn: Option<(TurnNo, CancellationToken)>,
+    pub(super) idle_since: Option<Instant>,
+    /// Owed messages that the log held when it was read.
+    pub(super) already: BTreeSet<MessageId>,
+}
+
+/// A member that could not be brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outage {
+    /// Why.
+    pub(super) cause: String,
+    /// How often it was tried.
+    pub(super) attempts: u32,
+    /// When it is tried next.
+    pub(super) retry_at: Instant,
+}
+
+/// What came of reading a member's log.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(super) member: MemberName,
+    pub(super) result: Result<Back, String>,
+}
+
+/// A member as its log has it.
+#[derive(Debug)]
+pub(super) struct Back {
+    state: SessionState,
+    already: BTreeSet<MessageId>,
+    effects: Vec<(String, Effect)>,
+}
+
+impl TeamActor {
+    /// Begins with the Lead in memory: settles what a crash left half made, brings back whoever has
+    /// work, and delivers what is owed.
+    // P8: recovery retries everything that is owed, in order.
+    pub(super) async fn start(&mut self) {
+        let lead = self.writer.lead().clone();
+        let effects = match self.writer.session(&lead) {
+            Some(state) => recorded_effects(&*self.parts.store, &lead, state).await,
+            None => Vec::new(),
+        };
+        self.effects.extend(effects);
+        self.settle_provisioning().await;
+        let already = self.already_in_log(&lead).await;
+        self.seat(&lead, MemberName::lead(), already);
+        self.deliver_owed(&MemberName::lead());
+        let members: Vec<Member> = self.writer.team().roster().iter().cloned().collect();
+        for member in members {
+            let owed = self.writer.team().mailbox().owed_to(&member.name).next().is_some();
+            let never_ran = member.activity.turn.is_none() && member.activity.last.is_none();
+            if member.standing == Standing::Active
+                && (owed || never_ran || member.activity.turn.is_some())
+            {
+                self.rouse(&member.name);
+            }
+        }
+    }
+
+    async fn already_in_log(&mut self, lead: &SessionId) -> BTreeSet<MessageId> {
+        let name = MemberName::lead();
+        let owed: Vec<MessageId> =
+            self.writer.team().mailbox().owed_to(&name).map(|owed| owed.id.clone()).collect();
+        let team = self.team();
+        let items = owed.into_iter().map(|id| (ItemId::message(&team, &id), id)).collect();
+        // A store that fails here fails again at the first commit, which is where that is handled.
+        found_in_log(&*self.parts.store, lead, items).await.unwrap_or_default()
+    }
+
+    /// Gives a session in memory its tools and its driver, after the records that close what a
+    /// crash left open.
+    pub(super) fn seat(
+        &mut self,
+        session: &SessionId,
+        name: MemberName,
+        already: BTreeSet<MessageId>,
+    ) {
+        let Some(state) = self.writer.session(session) else { return };
+        let effects = std::mem::take(&mut self.effects);
+        let events =
+            repair(state, &mut |origin, call| settled(&effects, origin, call, Ending::Restart));
+        self.effects = effects;
+        let tools = self.parts.tools_for(&name, state, self.handle());
+        let cwd = state.cwd().into();
+        self.append_all(session, events);
+        self.generation += 1;
+        let supervisor = self.supervisor.child();
+        let driver = Driver {
+            team: self.handle(),
+            session: session.clone(),
+            member: name.clone(),
+            generation: self.generation,
+            tools: Arc::clone(&tools),
+            cwd,
+            spill: self.parts.settings.spill.join(session.as_str()),
+            retry: RetryPolicy::default(),
+            ids: Arc::clone(&self.parts.ids),
+            cancel: supervisor.token().clone(),
+        };
+        supervisor.spawn(driver.run());
+        let resident = Resident {
+            name,
+            tools,
+            generation: self.generation,
+            supervisor,
+            parked: None,
+            turn: None,
+            idle_since: None,
+            already,
+        };
+        self.residents.insert(session.clone(), resident);
+    }
+
+    /// Begins to bring a member back, now, whatever the backoff says.
+    pub(super) fn rouse(&mut self, name: &MemberName) {
+        let Some(member) = self.writer.team().roster().get(name).cloned() else { return };
+        let ready = member.standing == Standing::Active && !self.closing;
+        if !ready
+            || self.residents.contains_key(&member.session)
+            || !self.loading.insert(name.clone())
+        {
+            return;
+        }
+        let (store, parts) = (Arc::clone(&self.parts.store), Arc::clone(&self.parts));
+        let (inputs, team) = (self.inputs.clone(), self.team());
+        let owed: Vec<MessageId> =
+            self.writer.team().mailbox().owed_to(name).map(|owed| owed.id.clone()).collect();
+        let lead = self.writer.lead().clone();
+        self.supervisor.spawn(async move {
+            let items = owed.into_iter().map(|id| (ItemId::message(&team, &id), id)).collect();
+            let result = bring_back(&*store, &parts, &lead, &member, items).await;
+            let loaded = Loaded { member: member.name, result };
+            // A team that is gone needs no member.
+            drop(inputs.send(Input::Loaded(Box::new(loaded))).await);
+        });
+    }
+
+    pub(super) fn loaded(&mut self, loaded: Loaded) {
+        let Loaded { member, result } = loaded;
+        self.loading.remove(&member);
+        if self.closing {
+            return;
+        }
+        match result {
+            Ok(back) => {
+                let session = back.state.id().clone();
+                self.outages.remove(&member);
+                self.effects.extend(back.effects);
+                self.writer.admit(back.state);
+                self.seat(&session, member.clone(), back.already);
+                self.append_activity(member.clone(), ActivityChange::Resumed);
+                self.deliver_owed(&member);
+                self.unstall(&member);
+            }
+            Err(cause) => self.unreachable(member, cause),
+        }
+    }
+
+    fn unreachable(&mut self, member: MemberName, cause: String) {
+        let attempts = self.outages.get(&member).map_or(0, |outage| outage.attempts) + 1;
+        let doubled = BACKOFF.0.saturating_mul(1 << attempts.saturating_sub(1).min(16));
+        let wait = doubled.min(BACKOFF.1);
+        let retry_at = Instant::now() + wait;
+        self.defer(&member, &cause);
+        self.notify(Notice::Unreachable { member: member.clone(), cause: cause.clone(), wait });
+        for (name, input) in std::mem::take(&mut self.stalled) {
+            match input {
+                Input::Prompt { reply, .. } if name == member => {
+                    let fault = TeamFault::Unreachable { name, cause: cause.clone() };
+                    self.answer(reply, Err(fault));
+                }
+                input => self.stalled.push((name, input)),
+            }
+        }
+        self.outages.insert(member, Outage { cause, attempts, retry_at });
+    }
+
+    fn unstall(&mut self, member: &MemberName) {
+        for (name, input) in std::mem::take(&mut self.stalled) {
+            if name == *member {
+                // A prompt is never a closing.
+                drop(self.decide(input));
+            } else {
+                self.stalled.push((name, input));
+            }
+        }
+    }
+
+    /// When something is to be done though nothing came in.
+    pub(super) fn next_timer(&self) -> Instant {
+        let retries = self.outages.iter().filter(|(name, _)| !self.loading.contains(*name));
+        let retries = retries.map(|(_, outage)| outage.retry_at);
+        let releases = self.residents.values().filter(|resident| !resident.name.is_lead());
+        let releases = releases.filter_map(|resident| resident.idle_since);
+        let releases = releases.map(|since| since + self.parts.settings.release_after);
+        retries.chain(releases).min().unwrap_or_else(|| Instant::now() + NO_TIMER)
+    }
+
+    pub(super) fn on_timer(&mut self) {
+        let now = Instant::now();
+        let due = |outage: &Outage| outage.retry_at <= now;
+        let retry: Vec<MemberName> = self
+            .outages
+            .iter()
+            .filter(|(_, outage)| due(outage))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in retry {
+            self.rouse(&name);
+        }
+        let after = self.parts.settings.release_after;
+        let idle: Vec<SessionId> = self
+            .residents
+            .iter()
+            .filter(|(_, r)| !r.name.is_lead() && r.idle_since.is_some_and(|at| at + after <= now))
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in idle {
+            self.let_go(&session);
+        }
+    }
+
+    /// Takes an idle member out of memory. Its driver waits for an order, so nothing is under way;
+    /// mail that comes from here on brings it back.
+    fn let_go(&mut self, session: &SessionId) {
+        self.order(session, Order::Leave);
+        if let Some(resident) = self.residents.remove(session) {
+            self.append_activity(resident.name, ActivityChange::Released);
+        }
+        self.writer.release(session);
+    }
+
+    /// The token of a session's open turn; an interrupt cancels it.
+    pub(super) fn turn_token(&mut self, session: &SessionId) -> CancellationToken {
+        let turn = self.writer.session(session).and_then(|state| state.phase().turn());
+        let Some(resident) = self.residents.get_mut(session) else {
+            return CancellationToken::new();
+        };
+        match (&resident.turn, turn) {
+            (Some((open, token)), Some(turn)) if *open == turn => token.clone(),
+            (_, Some(turn)) => {
+                let token = resident.supervisor.token().child_token();
+                resident.turn = Some((turn, token.clone()));
+                token
+            }
+            (_, None) => resident.supervisor.token().child_token(),
+        }
+    }
+
+    pub(super) fn reported(
+        &mut self,
+        session: &SessionId,
+        generation: u64,
+        report: Report,
+        reply: ReplyTo<Order>,
+    ) {
+        let current = self.residents.get(session).is_some_and(|r| r.generation == generation);
+        if !current || self.closing {
+            drop(reply.send(Order::Leave));
+            return;
+        }
+        self.record(session, report);
+        if let Some(resident) = self.residents.get_mut(session) {
+            resident.parked = Some(reply);
+        }
+        self.advance(session);
+    }
+
+    /// Records what a driver did, unless the turn it did it in is over: then it is as if the driver
+    /// had been cut off in time.
+    fn record(&mut self, session: &SessionId, report: Report) {
+        let Some(state) = self.writer.session(session) else { return };
+        let asking = |step: StepNo| matches!(state.phase(), Phase::Asking { step: open, .. } if *open == step);
+        let events = match report {
+            Report::Ready => return,
+            Report::Replied { step, reply } if asking(step) => {
+                let reply = Arc::new(state.admissible(reply));
+                vec![Event::AssistantMessage { step, reply }]
+            }
+            Report::Failed { step, reason } if asking(step) => {
+                let outcome = TurnOutcome::Failed { reason };
+                cut_short(state, outcome, &mut |_, _| ToolOutcome::error("the turn failed"))
+            }
+            Report::Answered { step, index, outcome } => match started_call(state, step, index) {
+                Some(call) => {
+                    let (call, outcome) = (call.call.id.clone(), Arc::new(outcome));
+                    vec![Event::ToolResult { step, index, call, outcome }]
+                }
+                None => return,
+            },
+            Report::Replied { .. } | Report::Failed { .. } => return,
+        };
+        self.append_all(session, events);
+    }
+
+    // P14: the turn ends at once; what is pending starts the next one.
+    pub(super) fn interrupt(
+        &mut self,
+        by: Option<MemberName>,
+        target: &str,
+        reply: ReplyTo<Result<Interrupted, CallError<InterruptRefused>>>,
+    ) {
+        if self.closing {
+            self.answer(reply, Err(TeamFault::Closed.into()));
+            return;
+        }
+        let (lead, roster) = (self.writer.lead(), self.writer.team().roster());
+        match decide_interrupt(lead, roster, by.as_ref(), target) {
+            Ok(name) => {
+                let by = by.map_or_else(|| "human".to_owned(), |by| by.to_string());
+                let found = match self.session_of(&name) {
+                    Some(session) => self.cancel_turn(&session, by),
+                    None => Interrupted::NotRunning,
+                };
+                self.answer(reply, Ok(found));
+            }
+            Err(refused) => self.answer(reply, Err(CallError::Refused(refused))),
+        }
+    }
+
+    fn cancel_turn(&mut self, target: &SessionId, by: String) -> Interrupted {
+        let Some(state) = self.writer.session(target) else { return Interrupted::NotRunning };
+        let pending = state.inbox().len();
+        let effects = std::mem::take(&mut self.effects);
+        let outcome = TurnOutcome::Interrupted { by };
+        let events = cut_short(state, outcome, &mut |origin, call| {
+            settled(&effects, origin, call, Ending::Interrupt)
+        });
+        self.effects = effects;
+        let found = if events.is_empty() {
+            Interrupted::NotRunning
+        } else {
+            Interrupted::Cancelled { pending }
+        };
+        self.append_all(target, events);
+        let token = self.residents.get_mut(target).and_then(|resident| resident.turn.take());
+        if let (Some((_, token)), Interrupted::Cancelled { .. }) = (token, found) {
+            self.after_commit(move |fault| {
+                if fault.is_none() {
+                    token.cancel();
+                }
+            });
+        }
+        self.advance(target);
+        found
+    }
+
+    /// Stops everything where it is: children first, then the Lead. Turns stay open.
+    pub(super) fn suspend(&mut self) {
+        self.closing = true;
+        let lead = self.writer.lead().clone();
+        let mut sessions: Vec<SessionId> = self.residents.keys().cloned().collect();
+        sessions.sort_by_key(|session| *session == lead);
+        for session in sessions {
+            let Some(state) = self.writer.session(&session) else { continue };
+            let effects = std::mem::take(&mut self.effects);
+            let events =
+                repair(state, &mut |origin, call| settled(&effects, origin, call, Ending::Stop));
+            self.effects = effects;
+            self.append_all(&session, events);
+            if let Some(resident) = self.residents.get(&session) {
+                resident.supervisor.cancel();
+            }
+        }
+    }
+}
+
+/// What cut a tool call off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Restart,
+    Stop,
+    Interrupt,
+}
+
+/// The result of a call that was cut off. What a Team tool did is known exactly; of any other tool
+/// only that it began.
+fn settled(
+    effects: &std::collections::BTreeMap<String, Effect>,
+    origin: &Origin,
+    call: &Call,
+    ending: Ending,
+) -> ToolOutcome {
+    if let Some(effect) = effects.get(origin.key().as_str()) {
+        return tools::team::recalled(effect);
+    }
+    let exact = tools::team::is_team_tool(&call.call.name) || call.progress == Progress::Waiting;
+    let (status, text) = match (ending, exact) {
+        (Ending::Interrupt, true) => {
+            (ToolStatus::Interrupted, "interrupted before it had any effect")
+        }
+        (Ending::Interrupt, false) => (
+            ToolStatus::Interrupted,
+            "interrupted while it ran; some of its effects may have happened",
+        ),
+        (Ending::Restart, true) => (
+            ToolStatus::Interrupted,
+            "interrupted by restart before it had any effect; call it again if it is still wanted",
+        ),
+        (Ending::Stop, true) => (
+            ToolStatus::Interrupted,
+            "stopped before it had any effect; call it again if it is still wanted",
+        ),
+        (Ending::Restart, false) => (
+            ToolStatus::Unknown,
+            "outcome unknown: interrupted by restart; check whether it took effect before you run it again",
+        ),
+        (Ending::Stop, false) => (
+            ToolStatus::Unknown,
+            "outcome unknown: longboat was stopped while it ran; check whether it took effect before you run it again",
+        ),
+    };
+    ToolOutcome { status, content: vec![longboat_core::content::Block::text(text)] }
+}
+
+fn started_call(state: &SessionState, step: StepNo, index: u32) -> Option<&Call> {
+    match state.phase() {
+        Phase::Calling { step: open, calls, .. } if *open == step => {
+            calls.get(index as usize).filter(|call| call.progress == Progress::Started)
+        }
+        Phase::Idle | Phase::Between { .. } | Phase::Asking { .. } | Phase::Calling { .. } => None,
+    }
+}
+
+/// Reads a member back and checks that it can run: its log, its workspace, its model.
+async fn bring_back(
+    store: &dyn Store,
+    parts: &crate::teams::Parts,
+    lead: &SessionId,
+    member: &Member,
+    owed: Vec<(ItemId, MessageId)>,
+) -> Result<Back, String> {
+    let state = load_session(store, &member.session).await.map_err(|error| error.line())?;
+    match state.kind() {
+        SessionKind::Teammate { team, name } if team.lead() == lead && *name == member.name => {}
+        kind => {
+            return Err(format!("its log says it is {kind:?}, not this team's {}", member.name));
+        }
+    }
+    runnable(parts, &state).await?;
+    let already = found_in_log(store, &member.session, owed).await.map_err(|e| e.line())?;
+    let effects = recorded_effects(store, lead, &state).await;
+    Ok(Back { state, already, effects })
+}
+
+/// Says what keeps a session from running, if anything does.
+pub(crate) async fn runnable(
+    parts: &crate::teams::Parts,
+    state: &SessionState,
+) -> Result<(), String> {
+    match tokio::fs::metadata(state.cwd()).await {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err(format!("its workspace {} is not a directory", state.cwd())),
+        Err(error) => return Err(format!("its workspace {} cannot be used: {error}", state.cwd())),
+    }
+    let Some(configuration) = state.configuration() else {
+        return Err("its log has no session/configured record".to_owned());
+    };
+    parts.models.find(&configuration.model).map(drop).map_err(|missing| missing.to_string())
+}
+
+async fn found_in_log(
+    store: &dyn Store,
+    session: &SessionId,
+    items: Vec<(ItemId, MessageId)>,
+) -> Result<BTreeSet<MessageId>, LoadError> {
+    let mut found = BTreeSet::new();
+    for (item, message) in items {
+        let there = store.find(session, &EventKey::inbox(&item)).await;
+        let there =
+            there.map_err(|source| LoadError::Store { session: session.clone(), source })?;
+        if there.is_some() {
+            found.insert(message);
+        }
+    }
+    Ok(found)
+}
+
+/// What the calls that a log left begun did to the team: the Lead's log has it under their keys.
+async fn recorded_effects(
+    store: &dyn Store,
+    lead: &SessionId,
+    state: &SessionState,
+) -> Vec<(String, Effect)> {
+    let Phase::Calling { step, calls, .. } = state.phase() else { return Vec::new() };
+    let mut effects = Vec::new();
+    for (call, index) in calls.iter().zip(0..) {
+        if call.progress != Progress::Started {
+            continue;
+        }
+        let key = Origin { session: state.id().clone(), step: *step, index }.key();
+        let Ok(Some(stored)) = store.find(lead, &key).await else { continue };
+        let Ok(record) = crate::load::decode_stored(stored) else { continue };
+        let effect = match record.event {
+            Event::TeamMessageQueued { message, to, .. } => Effect::Message(message, to),
+            Event::TeamTask { task, .. } => Effect::Task(task),
+            Event::TeamMember { member, .. } => Effect::Member(member),
+            _ => continue,
+        };
+        effects.push((key.into(), effect));
+    }
+    effects
+}

@@ -1,0 +1,247 @@
+//! Making teammates: the name is durable first, then the child with its first prompt, then the
+//! child is active; or it failed, durably.
+
+use super::actor::{Effect, TeamActor};
+use super::handle::{CallError, TeamFault};
+use super::input::{Input, ReplyTo, SpawnRequest, Spawned};
+use super::policy;
+use crate::load::{LoadError, load_session, read_log};
+use crate::settings::Role;
+use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId, TeamId};
+use longboat_core::log::{
+    Event, InboxItem, Lane, MemberChange, MemberContext, Record, SessionKind, Source,
+};
+use longboat_core::session::{Configuration, SessionState, forked_tail};
+use longboat_core::team::{Member, SpawnRefused, Standing, decide_spawn};
+use longboat_store::Store;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A teammate on its way.
+#[derive(Debug)]
+pub(super) struct Spawning {
+    request: SpawnRequest,
+    role: Option<Role>,
+    session: SessionId,
+    reply: ReplyTo<Result<Spawned, CallError<SpawnRefused>>>,
+}
+
+/// What a teammate begins with, read from the Lead's log.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    member: MemberName,
+    prefix: Result<Vec<Record>, String>,
+}
+
+impl TeamActor {
+    pub(super) fn spawn(
+        &mut self,
+        request: SpawnRequest,
+        reply: ReplyTo<Result<Spawned, CallError<SpawnRefused>>>,
+    ) {
+        if self.closing {
+            self.answer(reply, Err(TeamFault::Closed.into()));
+            return;
+        }
+        let (session, role) = match self.may_spawn(&request) {
+            Ok(allowed) => allowed,
+            Err(refused) => {
+                self.answer(reply, Err(CallError::Refused(refused)));
+                return;
+            }
+        };
+        let (lead, team, name) = (self.writer.lead().clone(), self.team(), request.name.clone());
+        let change = MemberChange::Provisioning {
+            session: session.clone(),
+            description: request.description.clone(),
+            role: request.role.clone(),
+            context: request.context,
+        };
+        // P12: the name is durable before anything of the child is made.
+        let provisioning = Event::TeamMember { team, member: name.clone(), change };
+        self.writer.append(&lead, request.caller.key(), provisioning);
+        self.effects.insert(request.caller.origin.key().into(), Effect::Member(name.clone()));
+        let fork = request.context == MemberContext::Fork;
+        let child = session.clone();
+        self.spawning.insert(name.clone(), Spawning { request, role, session, reply });
+        let (store, inputs) = (Arc::clone(&self.parts.store), self.inputs.clone());
+        let supervisor = self.supervisor.clone();
+        self.after_commit(move |fault| {
+            if fault.is_some() {
+                return;
+            }
+            supervisor.spawn(async move {
+                let prefix = prepare(&*store, &lead, &child, fork).await;
+                let prepared = Prepared { member: name, prefix };
+                // A team that is gone needs no member.
+                drop(inputs.send(Input::Prepared(prepared)).await);
+            });
+        });
+    }
+
+    fn may_spawn(&self, request: &SpawnRequest) -> Result<(SessionId, Option<Role>), SpawnRefused> {
+        let SpawnRequest { caller, name, description, prompt, .. } = request;
+        let (roster, limits) = (self.writer.team().roster(), &self.parts.settings.limits);
+        decide_spawn(roster, limits, &caller.name, name, description, prompt)?;
+        let session = self.writer.lead().teammate(name);
+        let session = session.map_err(|_| SpawnRefused::NameTooLong { name: name.clone() })?;
+        let role = match &request.role {
+            None => None,
+            Some(wanted) => match self.parts.settings.roles.get(wanted) {
+                Some(role) => Some(role.clone()),
+                None => {
+                    let known = self.parts.settings.roles.keys().cloned().collect();
+                    return Err(SpawnRefused::UnknownRole { role: wanted.clone(), known });
+                }
+            },
+        };
+        Ok((session, role))
+    }
+
+    pub(super) fn prepared(&mut self, prepared: Prepared) {
+        let Prepared { member, prefix } = prepared;
+        let Some(spawning) = self.spawning.remove(&member) else { return };
+        if self.closing {
+            // Dangling provisioning is settled from the child's log at the next start.
+            self.answer(spawning.reply, Err(TeamFault::Closed.into()));
+            return;
+        }
+        let made = prefix.and_then(|prefix| self.make(&spawning, prefix));
+        let change = match &made {
+            Ok(()) => MemberChange::Active,
+            Err(reason) => MemberChange::Failed { reason: reason.clone() },
+        };
+        let (lead, team) = (self.writer.lead().clone(), self.team());
+        self.writer.append(&lead, None, Event::TeamMember { team, member: member.clone(), change });
+        if made.is_ok() {
+            self.seat(&spawning.session, member.clone(), BTreeSet::new());
+            self.deliver_owed(&member);
+        }
+        let revision = self.writer.team().revision_for(Some(&MemberName::lead()));
+        let spawned =
+            Spawned { name: member, session: spawning.session, failed: made.err(), revision };
+        self.answer(spawning.reply, Ok(spawned));
+    }
+
+    /// Writes the child's log: who it is, what it begins with, and its first prompt.
+    // P12: all of it is in the commit that makes the member active.
+    fn make(&mut self, spawning: &Spawning, prefix: Vec<Record>) -> Result<(), String> {
+        let Spawning { request, role, session, .. } = spawning;
+        let lead = self.writer.lead().clone();
+        let state = self.writer.session(&lead).ok_or("the lead is not in memory")?;
+        let configuration = state.configuration().ok_or("the lead is not configured")?;
+        let model = role.as_ref().and_then(|role| role.model.clone());
+        let model = model.unwrap_or_else(|| configuration.model.clone());
+        self.parts.models.find(&model).map_err(|missing| missing.to_string())?;
+        let (cwd, team) = (state.cwd().to_owned(), self.team());
+        let kind = SessionKind::Teammate { team: team.clone(), name: request.name.clone() };
+        let created = Event::SessionCreated {
+            session: session.clone(),
+            kind,
+            cwd: cwd.clone(),
+            role: request.role.clone(),
+        };
+        let system =
+            policy::teammate(&self.parts.settings, &request.name, request, role.as_ref(), &cwd);
+        let allowed = role.as_ref().and_then(|role| role.tools.clone());
+        let tools = self.parts.offered(session, &request.name, allowed.as_deref());
+        self.writer.append(session, None, created);
+        for record in prefix {
+            self.writer.append_at(session, record.at, record.key, record.event);
+        }
+        let tail = self.writer.session(session).map(forked_tail).unwrap_or_default();
+        self.append_all(session, tail);
+        let configured = Event::SessionConfigured { model, system: system.into(), tools };
+        self.writer.append(session, None, configured);
+        let id = ItemId::first_prompt(session);
+        let key = EventKey::inbox(&id);
+        let source = Source::Spawn { team };
+        let item = Arc::new(InboxItem { id, source, text: request.prompt.as_str().into() });
+        let first = Event::InboxInserted { lane: Lane::NextTurn, item };
+        self.writer.append(session, Some(key), first);
+        Ok(())
+    }
+
+    /// Decides, from each half-made child's own log, whether it came to be.
+    // P12: active iff lineage, descriptor and first prompt are there; otherwise failed.
+    pub(super) async fn settle_provisioning(&mut self) {
+        let half_made: Vec<Member> = self
+            .writer
+            .team()
+            .roster()
+            .iter()
+            .filter(|member| member.standing == Standing::Provisioning)
+            .cloned()
+            .collect();
+        let (lead, team) = (self.writer.lead().clone(), self.team());
+        for member in half_made {
+            let change = match came_to_be(&*self.parts.store, &team, &member).await {
+                Ok(()) => MemberChange::Active,
+                Err(reason) => MemberChange::Failed { reason },
+            };
+            let settled = Event::TeamMember { team: team.clone(), member: member.name, change };
+            self.writer.append(&lead, None, settled);
+        }
+    }
+}
+
+async fn came_to_be(store: &dyn Store, team: &TeamId, member: &Member) -> Result<(), String> {
+    let cut = "provisioning was cut off by a restart";
+    let state: SessionState = load_session(store, &member.session)
+        .await
+        .map_err(|error| format!("{cut}: {}", error.line()))?;
+    match state.kind() {
+        SessionKind::Teammate { team: of, name } if of == team && *name == member.name => {}
+        _ => return Err(format!("{cut}: its log belongs to another")),
+    }
+    let Some(Configuration { .. }) = state.configuration() else {
+        return Err(format!("{cut}: its log does not say how it is configured"));
+    };
+    let key = EventKey::inbox(&ItemId::first_prompt(&member.session));
+    match store.find(&member.session, &key).await {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(format!("{cut}: its log has no first prompt")),
+        Err(error) => Err(format!("{cut}: {error}")),
+    }
+}
+
+/// Checks that the child's log is unwritten, and reads what it begins with.
+async fn prepare(
+    store: &dyn Store,
+    lead: &SessionId,
+    child: &SessionId,
+    fork: bool,
+) -> Result<Vec<Record>, String> {
+    match store.head(child).await {
+        Ok(None) => {}
+        Ok(Some(_)) => return Err(format!("there is a session {child} already")),
+        Err(error) => return Err(error.to_string()),
+    }
+    if !fork {
+        return Ok(Vec::new());
+    }
+    completed_turns(store, lead).await.map_err(|error| error.line())
+}
+
+/// The records of a session up to the end of its last ended turn, but for the first, which says who
+/// it is.
+pub(crate) async fn completed_turns(
+    store: &dyn Store,
+    session: &SessionId,
+) -> Result<Vec<Record>, LoadError> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut ended = 0;
+    read_log(store, session, &mut |record| {
+        if record.seq > Seq(0) {
+            let end = matches!(record.event, Event::TurnEnded { .. });
+            records.push(record);
+            if end {
+                ended = records.len();
+            }
+        }
+        Ok(())
+    })
+    .await?;
+    records.truncate(ended);
+    Ok(records)
+}

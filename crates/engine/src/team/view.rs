@@ -1,0 +1,127 @@
+//! The team as somebody looking at it sees it.
+
+use super::actor::TeamActor;
+use longboat_core::content::Usage;
+use longboat_core::id::{MemberName, Revision, SessionId, TeamId};
+use longboat_core::session::Phase;
+use longboat_core::team::{EndedTurn, Standing, TaskBoard};
+
+/// A team at one moment.
+#[derive(Debug, Clone)]
+pub struct TeamView {
+    /// Its id.
+    pub team: TeamId,
+    /// The last change that the one who looks did not make.
+    pub revision: Revision,
+    /// The Lead, then the teammates in the order in which they were named.
+    pub members: Vec<MemberView>,
+    /// The task board.
+    pub board: TaskBoard,
+}
+
+/// A member at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberView {
+    /// Its name.
+    pub name: MemberName,
+    /// Its session.
+    pub session: SessionId,
+    /// What it is for; empty for the Lead.
+    pub description: String,
+    /// The reusable definition it was made from.
+    pub role: Option<String>,
+    /// What it does now.
+    pub status: Status,
+    /// How its last turn ended.
+    pub last: Option<EndedTurn>,
+    /// Items in its inbox that it has not read.
+    pub unread: usize,
+    /// Messages that are queued for it and not in its inbox.
+    pub owed: usize,
+    /// Why it cannot be reached, when it cannot.
+    pub unreachable: Option<String>,
+    /// The tokens of its requests, when it is in memory.
+    pub usage: Option<Usage>,
+}
+
+/// What a member does now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// A turn is open.
+    Running,
+    /// It is in memory and waits for input.
+    Idle,
+    /// Its log is kept; mail brings it back.
+    Inactive,
+    /// It is being made.
+    Provisioning,
+    /// It could not be made.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Status {
+    /// The word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Idle => "idle",
+            Self::Inactive => "inactive",
+            Self::Provisioning => "provisioning",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+impl TeamActor {
+    pub(super) fn view(&self, viewer: Option<&MemberName>) -> TeamView {
+        let team = self.writer.team();
+        let lead = MemberView {
+            name: MemberName::lead(),
+            session: self.writer.lead().clone(),
+            description: String::new(),
+            role: None,
+            status: self.residence(self.writer.lead()),
+            last: team.lead().last.clone(),
+            unread: self.unread(&MemberName::lead()),
+            owed: team.mailbox().owed_to(&MemberName::lead()).count(),
+            unreachable: None,
+            usage: self.writer.session(self.writer.lead()).map(|state| state.usage()),
+        };
+        let teammates = team.roster().iter().map(|member| MemberView {
+            name: member.name.clone(),
+            session: member.session.clone(),
+            description: member.description.clone(),
+            role: member.role.clone(),
+            status: match &member.standing {
+                Standing::Provisioning => Status::Provisioning,
+                Standing::Failed { reason } => Status::Failed { reason: reason.clone() },
+                Standing::Active => self.residence(&member.session),
+            },
+            last: member.activity.last.clone(),
+            unread: self.unread(&member.name),
+            owed: team.mailbox().owed_to(&member.name).count(),
+            unreachable: self.outages.get(&member.name).map(|outage| outage.cause.clone()),
+            usage: self.writer.session(&member.session).map(|state| state.usage()),
+        });
+        TeamView {
+            team: self.team(),
+            revision: team.revision_for(viewer),
+            members: std::iter::once(lead).chain(teammates).collect(),
+            board: team.board().clone(),
+        }
+    }
+
+    fn residence(&self, session: &SessionId) -> Status {
+        match self.writer.session(session) {
+            None => Status::Inactive,
+            Some(state) if *state.phase() == Phase::Idle && state.inbox().is_empty() => {
+                Status::Idle
+            }
+            Some(_) => Status::Running,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Waiting for the next change, and for the end of a run.
+
+use super::actor::TeamActor;
+use super::input::{ReplyTo, RunEnd};
+use super::residency::HOPEFUL_ATTEMPTS;
+use longboat_core::id::{MemberName, Revision, SessionId};
+use longboat_core::session::Phase;
+use longboat_core::team::Standing;
+
+/// A member that waits.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    session: SessionId,
+    name: MemberName,
+    since: Revision,
+    reply: ReplyTo<WaitEnd>,
+}
+
+/// Why a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitEnd {
+    /// The team changed.
+    Changed {
+        /// The revision of the last change.
+        revision: Revision,
+    },
+    /// Something came into the waiter's own inbox; it is read at the next step boundary.
+    Mail {
+        /// The revision now.
+        revision: Revision,
+    },
+    /// No other member runs or is being made, so nothing will change by itself.
+    NobodyRunning {
+        /// The revision now.
+        revision: Revision,
+    },
+}
+
+impl TeamActor {
+    pub(super) fn wait(
+        &mut self,
+        session: SessionId,
+        since: Option<Revision>,
+        reply: ReplyTo<WaitEnd>,
+    ) {
+        let Some(name) = self.name_of(&session) else { return };
+        let since = since.unwrap_or_else(|| self.writer.team().revision_for(Some(&name)));
+        self.waiters.push(Waiter { session, name, since, reply });
+    }
+
+    /// Ends the waits whose reason has come. Called after each commit, so that what a waiter is
+    /// told is durable.
+    pub(super) fn tell_waiters(&mut self) {
+        for waiter in std::mem::take(&mut self.waiters) {
+            if waiter.reply.is_closed() {
+                continue;
+            }
+            match self.wait_end(&waiter) {
+                Some(end) => drop(waiter.reply.send(end)),
+                None => self.waiters.push(waiter),
+            }
+        }
+        if let Some(end) = self.run_end() {
+            for reply in std::mem::take(&mut self.quiescing) {
+                drop(reply.send(end.clone()));
+            }
+        }
+    }
+
+    // P16: mail for the waiter, a change since, or nobody left to wait for.
+    fn wait_end(&self, waiter: &Waiter) -> Option<WaitEnd> {
+        let revision = self.writer.team().revision_for(Some(&waiter.name));
+        let mail = self.writer.session(&waiter.session).is_some_and(|s| s.inbox().has_next_step());
+        if mail {
+            return Some(WaitEnd::Mail { revision });
+        }
+        if revision > waiter.since {
+            return Some(WaitEnd::Changed { revision });
+        }
+        let nobody = !self.anybody_busy(Some(&waiter.name));
+        nobody.then_some(WaitEnd::NobodyRunning { revision })
+    }
+
+    /// Says whether a member, other than `except`, runs, is being made or is being brought back.
+    fn anybody_busy(&self, except: Option<&MemberName>) -> bool {
+        let running = self.residents.iter().any(|(session, resident)| {
+            Some(&resident.name) != except
+                && self
+                    .writer
+                    .session(session)
+                    .is_some_and(|state| *state.phase() != Phase::Idle || !state.inbox().is_empty())
+        });
+        let provisioning = self
+            .writer
+            .team()
+            .roster()
+            .iter()
+            .any(|member| member.standing == Standing::Provisioning);
+        running || provisioning || self.loading.iter().any(|name| Some(name) != except)
+    }
+
+    // P17: the Lead is idle, nobody runs, and no deliverable mail is pending.
+    fn run_end(&self) -> Option<RunEnd> {
+        if self.anybody_busy(None) || !self.stalled.is_empty() {
+            return None;
+        }
+        let mailbox = self.writer.team().mailbox();
+        let hopeful = mailbox.debtors().any(|name| {
+            self.outages.get(name).is_none_or(|outage| outage.attempts < HOPEFUL_ATTEMPTS)
+        });
+        if hopeful {
+            return None;
+        }
+        let owed = mailbox.debtors().flat_map(|name| {
+            let cause = self.outages.get(name).map_or("", |outage| outage.cause.as_str());
+            mailbox.owed_to(name).map(|owed| (owed.id.clone(), name.clone(), cause.to_owned()))
+        });
+        let lead = self.writer.session(self.writer.lead())?;
+        Some(RunEnd {
+            lead: self.writer.team().lead().last.as_ref().map(|last| last.outcome.clone()),
+            final_text: lead.final_text().to_owned(),
+            owed: owed.collect(),
+        })
+    }
+}

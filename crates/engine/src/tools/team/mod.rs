@@ -1,0 +1,130 @@
+//! The team's nine tools, as a model sees them: one file each, with its schema and its text.
+
+mod interrupt_agent;
+mod list_agents;
+mod send_message;
+mod spawn_teammate;
+mod tasks;
+mod wait_agent;
+
+use crate::ports::{Effect as ToolEffect, Tool, ToolScope};
+use crate::team::{Caller, Effect, TeamHandle};
+use async_trait::async_trait;
+use longboat_core::content::{ToolOutcome, ToolSpec};
+use longboat_core::id::MemberName;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// One of the team's tools. It is a name for what the team is asked; the rules are the team's.
+#[async_trait]
+trait TeamTool: std::fmt::Debug + Send + Sync + 'static {
+    const NAME: &'static str;
+    const DESCRIPTION: &'static str;
+    const EFFECT: ToolEffect;
+    type Arguments: DeserializeOwned + JsonSchema + Send;
+
+    async fn run(team: &TeamHandle, scope: ToolScope, arguments: Self::Arguments) -> ToolOutcome;
+}
+
+#[derive(Debug)]
+struct Bound<T> {
+    team: TeamHandle,
+    tool: PhantomData<T>,
+}
+
+#[async_trait]
+impl<T: TeamTool> Tool for Bound<T> {
+    fn spec(&self) -> ToolSpec {
+        spec::<T>()
+    }
+
+    fn effect(&self) -> ToolEffect {
+        T::EFFECT
+    }
+
+    async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
+        let cancel = scope.cancel.clone();
+        match serde_json::from_value(arguments) {
+            Ok(arguments) => tokio::select! {
+                outcome = T::run(&self.team, scope, arguments) => outcome,
+                () = cancel.cancelled() => ToolOutcome::error("interrupted"),
+            },
+            Err(error) => ToolOutcome::error(format!("invalid arguments for {}: {error}", T::NAME)),
+        }
+    }
+}
+
+fn spec<T: TeamTool>() -> ToolSpec {
+    let mut schema = schemars::schema_for!(T::Arguments).to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("$schema");
+        object.remove("title");
+    }
+    ToolSpec { name: T::NAME.to_owned(), description: T::DESCRIPTION.to_owned(), schema }
+}
+
+/// Names the nine once; what is for the Lead alone stands apart.
+macro_rules! nine {
+    (all: [$($all:ty),* $(,)?], lead: [$($lead:ty),* $(,)?]) => {
+        /// The specifications of a member's team tools.
+        pub(crate) fn specs(member: &MemberName) -> Vec<ToolSpec> {
+            let mut specs = Vec::new();
+            // P13: only the Lead is offered what only the Lead may do.
+            if member.is_lead() {
+                $(specs.push(spec::<$lead>());)*
+            }
+            $(specs.push(spec::<$all>());)*
+            specs
+        }
+
+        /// A member's team tools.
+        pub(crate) fn tools(member: &MemberName, team: TeamHandle) -> Vec<Arc<dyn Tool>> {
+            let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+            if member.is_lead() {
+                $(tools.push(Arc::new(Bound::<$lead> { team: team.clone(), tool: PhantomData }));)*
+            }
+            $(tools.push(Arc::new(Bound::<$all> { team: team.clone(), tool: PhantomData }));)*
+            tools
+        }
+
+        /// Says whether a name is one of the nine.
+        pub(crate) fn is_team_tool(name: &str) -> bool {
+            [$(<$lead>::NAME,)* $(<$all>::NAME),*].contains(&name)
+        }
+    };
+}
+
+nine! {
+    all: [
+        send_message::SendMessage,
+        list_agents::ListAgents,
+        wait_agent::WaitAgent,
+    ],
+    lead: [spawn_teammate::SpawnTeammate, interrupt_agent::InterruptAgent]
+}
+
+/// The result of a call that was cut off after it had its effect.
+pub(crate) fn recalled(effect: &Effect) -> ToolOutcome {
+    match effect {
+        Effect::Message(message, to) => send_message::recalled(message, to),
+        Effect::Task(task) => tasks::changed(task, &[]),
+        Effect::Member(name) => spawn_teammate::recalled(name),
+    }
+}
+
+/// Who makes this call.
+// P9: taken from the scope that the host made, never from the arguments.
+fn caller(scope: &ToolScope) -> Caller {
+    Caller { name: scope.member.clone(), origin: scope.origin.clone() }
+}
+
+/// A result as compact JSON.
+fn json(value: &impl Serialize) -> ToolOutcome {
+    match serde_json::to_string(value) {
+        Ok(text) => ToolOutcome::ok(text),
+        Err(error) => ToolOutcome::error(format!("the result cannot be shown: {error}")),
+    }
+}

@@ -1,0 +1,96 @@
+//! `spawn_teammate`: a named child of the Lead.
+
+use super::{TeamTool, caller, json};
+use crate::ports::{Effect, ToolScope};
+use crate::team::{SpawnRequest, TeamHandle};
+use async_trait::async_trait;
+use longboat_core::content::ToolOutcome;
+use longboat_core::id::{MemberName, Revision, SessionId};
+use longboat_core::log::MemberContext;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug)]
+pub(super) struct SpawnTeammate;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Its name: lowercase kebab-case, at most 64 characters, starting with a letter. A name is
+    /// used once and for ever.
+    name: String,
+    /// What it is for, in one line, for the other members.
+    description: String,
+    /// What it is to do: everything it needs to know to begin.
+    prompt: String,
+    /// What it starts with: nothing ("fresh", the default) or a copy of your completed turns
+    /// ("fork").
+    #[serde(default)]
+    context: Context,
+    /// A reusable definition to make it from.
+    #[serde(default)]
+    role: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Context {
+    #[default]
+    Fresh,
+    Fork,
+}
+
+#[derive(Serialize)]
+struct Made<'a> {
+    name: &'a MemberName,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<Revision>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+}
+
+#[async_trait]
+impl TeamTool for SpawnTeammate {
+    const NAME: &'static str = "spawn_teammate";
+    const DESCRIPTION: &'static str = "Create a named teammate that works in the same checkout, beside you. Do this only when the user asks for a team. It starts at once with the prompt and knows nothing else unless context is \"fork\". Use send_message for everything that follows and wait_agent to wait for it.";
+    const EFFECT: Effect = Effect::Ordered;
+    type Arguments = Arguments;
+
+    async fn run(team: &TeamHandle, scope: ToolScope, arguments: Arguments) -> ToolOutcome {
+        let Arguments { name, description, prompt, context, role } = arguments;
+        let name = match MemberName::new(name) {
+            Ok(name) => name,
+            Err(invalid) => return ToolOutcome::error(invalid.to_string()),
+        };
+        let context = match context {
+            Context::Fresh => MemberContext::Fresh,
+            Context::Fork => MemberContext::Fork,
+        };
+        let caller = caller(&scope);
+        let request = SpawnRequest { caller, name, description, prompt, context, role };
+        match team.spawn(request).await {
+            Ok(spawned) => match &spawned.failed {
+                None => json(&Made {
+                    name: &spawned.name,
+                    status: "running",
+                    session: Some(&spawned.session),
+                    revision: Some(spawned.revision),
+                    note: None,
+                }),
+                Some(reason) => ToolOutcome::error(format!(
+                    "{} could not be made and its name stays taken: {reason}",
+                    spawned.name
+                )),
+            },
+            Err(error) => ToolOutcome::error(error.to_string()),
+        }
+    }
+}
+
+pub(super) fn recalled(name: &MemberName) -> ToolOutcome {
+    let note = "the call was cut off after the name was taken; list_agents says how it stands";
+    json(&Made { name, status: "provisioning", session: None, revision: None, note: Some(note) })
+}
