@@ -82,10 +82,6 @@ macro_rules! vocabulary {
                 _ => decode_unknown(kind, data),
             }
         }
-
-        /// Every kind this build writes.
-        #[cfg(test)]
-        const KINDS: &[&str] = &[$($kind),*];
     };
 }
 

@@ -1,0 +1,5 @@
+//! The rules, as a specification: one test binary, one module per noun.
+
+mod mailbox;
+mod roster;
+mod session;
