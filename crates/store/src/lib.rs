@@ -147,8 +147,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Dropping the future does not undo the commit.
     ///
     /// # Errors
-    /// [`StoreError::HeadMoved`], [`StoreError::Invalid`], [`StoreError::Io`], [`StoreError::Closed`];
-    /// [`StoreError::Damaged`] when a record lies where the next one belongs.
+    /// [`StoreError::HeadMoved`], [`StoreError::Invalid`], [`StoreError::Io`],
+    /// [`StoreError::Closed`]; [`StoreError::Damaged`] when a record lies where the next one
+    /// belongs.
     async fn commit(&self, appends: Vec<Append>) -> Result<Vec<Appended>, StoreError>;
 
     /// Reads at most `limit` records from `from` on, in order. Fewer than `limit` means the end.

@@ -1,5 +1,5 @@
-//! The bounds of a commit, and the check every backend makes before it writes. It knows no log: what
-//! depends on one (heads, keys) is for the backend to decide.
+//! The bounds of a commit, and the check every backend makes before it writes. It knows no log:
+//! what depends on one (heads, keys) is for the backend to decide.
 
 use crate::{Append, NewRecord, StoreError};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
-//! The reference implementation of the port: what the words of [`Store`] mean, in the shortest form.
-//! Simulations and the contract suite use it. It is never a product default, and forgets everything
-//! when its last clone is dropped.
+//! The reference implementation of the port: what the words of [`Store`] mean, in the shortest
+//! form. Simulations and the contract suite use it. It is never a product default, and forgets
+//! everything when its last clone is dropped.
 
 use crate::limits;
 use crate::{Append, Appended, NewRecord, Placed, SessionHead, Store, StoreError, StoredRecord};

@@ -1,6 +1,6 @@
-//! The embedded store: all logs in one SQLite file that one process owns. The engine gets it from the
-//! command line's composition root. It blocks no runtime: one thread writes, others read. It never
-//! looks into a payload and never reads history to commit.
+//! The embedded store: all logs in one SQLite file that one process owns. The engine gets it from
+//! the command line's composition root. It blocks no runtime: one thread writes, others read. It
+//! never looks into a payload and never reads history to commit.
 
 mod connection;
 mod fault;
@@ -130,8 +130,8 @@ struct Running {
 }
 
 impl SqliteStore {
-    /// Opens a store for the one process that owns it. Creates it (for its user only) when it is not
-    /// there, and updates an older format. Blocks on the disk; needs no runtime.
+    /// Opens a store for the one process that owns it. Creates it (for its user only) when it is
+    /// not there, and updates an older format. Blocks on the disk; needs no runtime.
     ///
     /// # Errors
     /// Every [`OpenError`] but [`OpenError::Missing`] and [`OpenError::OlderFormat`].
@@ -176,6 +176,15 @@ impl SqliteStore {
             commits: writer.counts().commits.load(Ordering::Relaxed),
             transactions: writer.counts().transactions.load(Ordering::Relaxed),
         }
+    }
+
+    /// Says what is wrong with the file's structure; nothing, if all is well. It reads the whole
+    /// file and takes its time. Records are checked one by one whenever they are read.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the file cannot even be checked, [`StoreError::Closed`].
+    pub async fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.readers.run(reader::check).await
     }
 
     /// Finishes what waits, writes everything into the one file, ends the threads and gives the

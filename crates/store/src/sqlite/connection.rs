@@ -1,5 +1,5 @@
-//! Opening the database file: its creation, its settings, its format. [`super::SqliteStore`] and its
-//! threads come here for every connection; nothing here reads or writes a record.
+//! Opening the database file: its creation, its settings, its format. [`super::SqliteStore`] and
+//! its threads come here for every connection; nothing here reads or writes a record.
 
 use super::{OpenError, fault};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -13,6 +13,8 @@ use std::time::Duration;
 const APPLICATION_ID: i32 = 0x4C42_5453;
 /// One per format, in order. Format `n` is what the first `n` make.
 const MIGRATIONS: &[&str] = &[include_str!("0001_logs.sql")];
+/// The smallest page a database can have, and so the smallest database.
+const LEAST_BYTES: u64 = 512;
 /// How long a connection waits for one of another program, such as the `sqlite3` shell.
 const BUSY: Duration = Duration::from_secs(5);
 /// The write-ahead log is cut to this many bytes when it starts over.
@@ -31,15 +33,15 @@ pub(super) fn place(path: &Path) -> Result<PathBuf, OpenError> {
     }
     let absolute = std::path::absolute(path).map_err(|error| failed("finding it", error))?;
     let (Some(directory), Some(name)) = (absolute.parent(), absolute.file_name()) else {
-        return Err(OpenError::NotAStore { path: absolute, what: "is not a file".to_owned() });
+        return Err(not_a_file(path));
     };
     create_directories(directory).map_err(|error| failed("creating its directory", error))?;
     let directory = fs::canonicalize(directory).map_err(|error| failed("finding it", error))?;
     Ok(directory.join(name))
 }
 
-/// Creates what is missing of a directory, for its owner only, and durably: each new entry is synced
-/// into the directory above it.
+/// Creates what is missing of a directory, for its owner only, and durably: each new entry is
+/// synced into the directory above it.
 fn create_directories(directory: &Path) -> std::io::Result<()> {
     let missing: Vec<&Path> = directory.ancestors().take_while(|one| !one.exists()).collect();
     for one in missing.into_iter().rev() {
@@ -89,11 +91,16 @@ pub(super) fn open_writing(path: &Path) -> Result<Connection, OpenError> {
 /// Opens the file to read only. It must be there and of the present format.
 pub(super) fn open_reading(path: &Path) -> Result<Connection, OpenError> {
     match fs::metadata(path) {
-        Ok(found) if found.len() == 0 => return Err(OpenError::Missing { path: path.to_owned() }),
+        Ok(found) => {
+            if look(path, &found)? == 0 {
+                return Err(OpenError::Missing { path: path.to_owned() });
+            }
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(OpenError::Missing { path: path.to_owned() });
         }
-        _ => {}
+        // SQLite will meet it again and say more.
+        Err(_) => {}
     }
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let known = MIGRATIONS.len();
@@ -124,17 +131,29 @@ fn create_file(path: &Path) -> Result<(), OpenError> {
         _ => {}
     }
     let found = fs::metadata(path).map_err(|error| failed("looking at it", error))?;
-    if !found.is_file() {
-        let what = "is not a file".to_owned();
-        return Err(OpenError::NotAStore { path: path.to_owned(), what });
-    }
+    let bytes = look(path, &found)?;
     let wal = fs::metadata(beside(path, "-wal")).map_or(0, |wal| wal.len());
-    if found.len() == 0 && wal > 0 {
+    if bytes == 0 && wal > 0 {
         // SQLite would take the database for a new one and delete the write-ahead log.
         let what = "it is empty, but its write-ahead log is not: it was cut off".to_owned();
         return Err(OpenError::Damaged { path: path.to_owned(), what });
     }
     Ok(())
+}
+
+/// The size of a file, if a database can have it.
+fn look(path: &Path, found: &fs::Metadata) -> Result<u64, OpenError> {
+    if !found.is_file() {
+        return Err(not_a_file(path));
+    }
+    match found.len() {
+        // SQLite would take it for a new one.
+        bytes @ 1..LEAST_BYTES => Err(OpenError::NotAStore {
+            path: path.to_owned(),
+            what: format!("is not a database: it has only {bytes} bytes"),
+        }),
+        bytes => Ok(bytes),
+    }
 }
 
 /// A file beside the database, named after it.
@@ -200,6 +219,10 @@ fn migrate(path: &Path, connection: &mut Connection, migrations: &[&str]) -> Res
     transaction.commit().map_err(failed)
 }
 
+fn not_a_file(path: &Path) -> OpenError {
+    OpenError::NotAStore { path: path.to_owned(), what: "is not a file".to_owned() }
+}
+
 fn foreign(path: &Path) -> OpenError {
     let what = "is the database of another program".to_owned();
     OpenError::NotAStore { path: path.to_owned(), what }
@@ -238,6 +261,17 @@ mod tests {
             .query_row("SELECT a, b FROM t", [], |row| Ok((row.get(0)?, row.get(1)?)))
             .unwrap();
         assert_eq!(row, (7, 8));
+    }
+
+    #[test]
+    fn the_owner_syncs_every_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = open_writing(&dir.path().join("store.db")).unwrap();
+        let pragma =
+            |name| -> i64 { connection.pragma_query_value(None, name, |row| row.get(0)).unwrap() };
+        let full = 2;
+        assert_eq!(pragma("synchronous"), full);
+        assert_eq!((pragma("fullfsync"), pragma("checkpoint_fullfsync")), (1, 1));
     }
 
     #[test]

@@ -81,9 +81,9 @@ impl Ownership {
 
 impl Drop for Ownership {
     fn drop(&mut self) {
-        // Unlocked by hand: a process that is just being started from this one may still have a copy
-        // of the descriptor, and with it the lock. Neither step can be made up for; the lock ends
-        // with the process anyway.
+        // Unlocked by hand: a process that is just being started from this one may still have a
+        // copy of the descriptor, and with it the lock. Neither step can be made up for; the lock
+        // ends with the process anyway.
         drop(self.file.set_len(0));
         drop(self.file.unlock());
     }

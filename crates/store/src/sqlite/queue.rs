@@ -1,6 +1,6 @@
 //! The bounded way from the runtime to the threads of a store. Putting waits without blocking the
-//! runtime; taking blocks the thread. A queue that is closed takes nothing more, and what it holds is
-//! still taken out.
+//! runtime; taking blocks the thread. A queue that is closed takes nothing more, and what it holds
+//! is still taken out.
 
 use crate::StoreError;
 use std::fmt;

@@ -66,7 +66,13 @@ impl Readers {
             drop(answer.send(query(connection)));
         });
         self.queries.put(job).await?;
-        answered.await.unwrap_or(Err(StoreError::Closed))
+        answered.await.unwrap_or_else(|_| {
+            Err(StoreError::Io {
+                doing: "reading",
+                cause: "the reader ended before it answered: open the store again".to_owned(),
+                retryable: false,
+            })
+        })
     }
 
     /// Takes no more queries; those that wait are still answered.
@@ -185,4 +191,16 @@ pub(super) fn sessions(connection: &mut Connection) -> Result<Vec<SessionHead>, 
         .prepare_cached(rows::SELECT_HEADS)
         .and_then(|mut select| select.query_map([], rows::session_head)?.collect())
         .map_err(|error| fault::io("listing sessions", &error))
+}
+
+/// Findings that are enough to know.
+const FINDINGS: usize = 100;
+
+/// See [`super::SqliteStore::check`].
+pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+    let found: Vec<String> = connection
+        .prepare(&format!("PRAGMA integrity_check({FINDINGS})"))
+        .and_then(|mut select| select.query_map([], |row| row.get(0))?.collect())
+        .map_err(|error| fault::io("checking the database", &error))?;
+    Ok(found.into_iter().filter(|finding| finding != "ok").collect())
 }

@@ -15,6 +15,8 @@ pub(super) const SELECT_BY_KEY: &str = "
     WHERE session = (SELECT number FROM sessions WHERE id = ?1) AND key = ?2";
 pub(super) const SELECT_SEQ_BY_KEY: &str = "
     SELECT seq FROM records WHERE session = ?1 AND key = ?2";
+pub(super) const SELECT_IS_THERE: &str = "
+    SELECT count(*) FROM records WHERE session = ?1 AND seq = ?2";
 pub(super) const SELECT_HEAD: &str = "
     SELECT id, head, created_ms, updated_ms FROM sessions WHERE id = ?1";
 pub(super) const SELECT_HEADS: &str = "
@@ -44,8 +46,8 @@ pub(super) fn column(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The checksum of a record. Lengths are part of it, so that no byte can move between two fields; so
-/// is the session, so that no record can move between two logs.
+/// The checksum of a record. Lengths are part of it, so that no byte can move between two fields;
+/// so is the session, so that no record can move between two logs.
 pub(super) fn checksum(
     session: &SessionId,
     seq: Seq,

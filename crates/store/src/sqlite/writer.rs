@@ -1,6 +1,6 @@
-//! The write side: one thread that owns the only writing connection. It takes all commits that wait,
-//! writes them in one transaction, each behind a savepoint of its own, and syncs once. It answers
-//! nobody before the sync, and never reads history: heads and keys are looked up by index.
+//! The write side: one thread that owns the only writing connection. It takes all commits that
+//! wait, writes them in one transaction, each behind a savepoint of its own, and syncs once. It
+//! answers nobody before the sync, and never reads history: heads and keys are looked up by index.
 
 use super::queue::{self, Intake, Queue};
 use super::{OpenError, fault, rows};
@@ -190,7 +190,10 @@ fn append(connection: &Connection, append: &Append) -> Result<Appended, StoreErr
         return Err(StoreError::HeadMoved { session: session.clone(), expected, actual });
     }
     let number = match known {
-        Some((number, _)) => number,
+        Some((number, head)) => {
+            check_tail(connection, session, number, head)?;
+            number
+        }
         None => insert_session(connection, append).map_err(failed)?,
     };
     let mut head = actual;
@@ -224,7 +227,29 @@ fn append(connection: &Connection, append: &Append) -> Result<Appended, StoreErr
     Ok(Appended { seqs, head })
 }
 
-/// A new session's number. Its first record cannot be one that exists, so the session will have one.
+/// Nothing is appended behind a gap: the last record, by the kept head, must be there.
+fn check_tail(
+    connection: &Connection,
+    session: &SessionId,
+    number: i64,
+    head: Seq,
+) -> Result<(), StoreError> {
+    let Some(last) = head.0.checked_sub(1) else { return Ok(()) };
+    let found: i64 = connection
+        .prepare_cached(rows::SELECT_IS_THERE)
+        .and_then(|mut select| {
+            select.query_row(params![number, rows::column(last)], |row| row.get(0))
+        })
+        .map_err(|error| fault::io(DOING, &error))?;
+    if found == 1 {
+        return Ok(());
+    }
+    let what = format!("it is missing; the log has {head} records");
+    Err(StoreError::Damaged { session: session.clone(), seq: Seq(last), what })
+}
+
+/// A new session's number. Its first record cannot be one that exists, so the session will have
+/// one.
 fn insert_session(connection: &Connection, append: &Append) -> rusqlite::Result<i64> {
     let created = append.records.first().map_or(0, |record| record.at.0);
     connection
@@ -264,4 +289,89 @@ fn insert_record(
         data,
         sum
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connection;
+    use super::*;
+    use crate::contract::{append, append_at, record};
+    use std::path::PathBuf;
+
+    fn database(dir: &tempfile::TempDir) -> (Connection, PathBuf) {
+        let path = dir.path().join("store.db");
+        (connection::open_writing(&path).unwrap(), path)
+    }
+
+    fn group(commits: Vec<Vec<Append>>) -> Vec<Request> {
+        let request = |appends| Request { appends, answer: oneshot::channel().0 };
+        commits.into_iter().map(request).collect()
+    }
+
+    fn heads(connection: &Connection) -> Vec<(String, i64)> {
+        let mut select = connection.prepare("SELECT id, head FROM sessions ORDER BY id").unwrap();
+        let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_refused_commit_leaves_the_others_of_its_group() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut connection, _) = database(&dir);
+        let answers = write(
+            &mut connection,
+            &group(vec![
+                vec![append("a", vec![record(1, "x")])],
+                vec![append("b", vec![record(1, "x")]), append_at("a", 0, vec![record(1, "y")])],
+                vec![append_at("a", 1, vec![record(1, "z")])],
+            ]),
+        )
+        .unwrap();
+        assert!(matches!(
+            answers.as_slice(),
+            [Ok(_), Err(StoreError::HeadMoved { actual: Seq(1), .. }), Ok(_)]
+        ));
+        assert_eq!(heads(&connection), [("a".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn a_database_that_may_not_grow_refuses_keeps_what_it_has_and_works_again_when_it_may() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut connection, _) = database(&dir);
+        let commit = |connection: &mut Connection, session, bytes| {
+            let appends = vec![append(session, vec![record(1, &"x".repeat(bytes))])];
+            let mut answers = write(connection, &group(vec![appends]))?;
+            answers.remove(0)
+        };
+        commit(&mut connection, "a", 10).unwrap();
+        connection.pragma_update(None, "max_page_count", 20).unwrap();
+
+        let full = commit(&mut connection, "b", 200_000);
+        let Err(StoreError::Io { cause, retryable, .. }) = full else { panic!("{full:?}") };
+        assert!(cause.contains("the disk is full"), "{cause}");
+        assert!(!retryable);
+        assert_eq!(heads(&connection), [("a".to_owned(), 1)]);
+        commit(&mut connection, "a", 10).unwrap();
+
+        connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
+        commit(&mut connection, "b", 200_000).unwrap();
+        assert_eq!(heads(&connection), [("a".to_owned(), 2), ("b".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn no_place_is_given_behind_a_gap() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut connection, _) = database(&dir);
+        let commit = |connection: &mut Connection| {
+            let appends = vec![append("a", vec![record(1, "x")])];
+            write(connection, &group(vec![appends])).unwrap().remove(0)
+        };
+        commit(&mut connection).unwrap();
+        for (wrong, at) in [(7, 6), (0, 0)] {
+            connection.execute("UPDATE sessions SET head = ?1", [wrong]).unwrap();
+            let refused = commit(&mut connection);
+            let Err(StoreError::Damaged { seq, .. }) = refused else { panic!("{refused:?}") };
+            assert_eq!(seq, Seq(at));
+        }
+    }
 }

@@ -2,5 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
+mod child;
 mod contract;
+mod crash;
+mod damage;
+mod full_disk;
+mod group_commit;
+mod opening;
+mod ownership;
 mod place;
+mod sameness;
