@@ -184,7 +184,8 @@ async fn a_commit_to_several_sessions_is_whole(store, _home) {
 async fn a_refused_part_of_a_commit_leaves_nothing_of_it(store, _home) {
     store.commit(vec![append("old", vec![record(1, "kept")])]).await.unwrap();
     let before = all_logs(&*store).await;
-    for wrong in [append_at("new", 1, vec![record(2, "x")]), append_at("old", 0, vec![record(2, "x")])] {
+    for (name, head) in [("new", 1), ("old", 0)] {
+        let wrong = append_at(name, head, vec![record(2, "x")]);
         for wrong_first in [false, true] {
             let mut appends = vec![append("other", vec![keyed(2, "k", "x")]), wrong.clone()];
             if wrong_first {
@@ -243,8 +244,8 @@ async fn a_key_twice_in_one_append_is_recorded_once(store, _home) {
 }
 
 async fn a_key_belongs_to_one_session(store, _home) {
-    let both = vec![append("a", vec![keyed(1, "k", "in a")]), append("b", vec![keyed(1, "k", "in b")])];
-    let done = store.commit(both).await.unwrap();
+    let one = |name| append(name, vec![keyed(1, "k", "x")]);
+    let done = store.commit(vec![one("a"), one("b")]).await.unwrap();
     let new = appended(&[Placed::New(Seq(0))], 1);
     assert_eq!(done, [new.clone(), new]);
 }
@@ -304,9 +305,10 @@ async fn commits_at_once_keep_each_log_dense_and_each_commit_whole(store, _home)
         assert_eq!(pair[0].data, pair[1].data, "no commit comes between the records of another");
     }
     for task in 0..TASKS {
-        let own: Vec<_> = a.iter().filter(|one| one.data.starts_with(&format!("{task}/"))).collect();
+        let data = a.iter().map(|one| one.data.clone());
+        let own = data.filter(|data| data.starts_with(&format!("{task}/")));
         let sorted = (0..COMMITS).flat_map(|n| [format!("{task}/{n}"), format!("{task}/{n}")]);
-        assert!(own.iter().map(|one| one.data.clone()).eq(sorted), "a task's commits stay in order");
+        assert!(own.eq(sorted), "a task's commits stay in order");
     }
 }
 

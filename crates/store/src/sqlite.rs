@@ -30,7 +30,7 @@ pub enum OpenError {
     #[error(
         "{} is in use by {}: stop it, or use a command that only reads, or give another --store",
         path.display(),
-        holder.as_ref().map_or("another process that has just started".to_owned(), Holder::to_string)
+        holder.as_ref().map_or("another process, just started".to_owned(), Holder::to_string)
     )]
     Held {
         /// The database file.
@@ -39,7 +39,10 @@ pub enum OpenError {
         holder: Option<Holder>,
     },
     /// There is nothing to read.
-    #[error("{} holds no store yet: start a run with it first, or give another --store", path.display())]
+    #[error(
+        "{} holds no store yet: start a run with it first, or give another --store",
+        path.display()
+    )]
     Missing {
         /// The file that is not there, or is empty.
         path: PathBuf,
@@ -54,8 +57,8 @@ pub enum OpenError {
     },
     /// The file is a store whose bytes are damaged.
     #[error(
-        "{} is damaged: {what}. Keep a copy of it and of the files beside it, then bring it back from \
-         a backup, or give another --store",
+        "{} is damaged: {what}. Keep a copy of it and of the files beside it, then bring it back \
+         from a backup, or give another --store",
         path.display()
     )]
     Damaged {
@@ -66,8 +69,8 @@ pub enum OpenError {
     },
     /// A newer longboat made it.
     #[error(
-        "{} has format {found}, but this longboat knows formats up to {known}: use a newer longboat, \
-         or give another --store",
+        "{} has format {found}, but this longboat knows formats up to {known}: use a newer \
+         longboat, or give another --store",
         path.display()
     )]
     NewerFormat {

@@ -128,7 +128,8 @@ async fn a_check_finds_what_no_read_meets() {
     store.close().await;
     place.sql(
         "PRAGMA writable_schema = ON;
-         UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX records_by_key ON records (session, kind)'
+         UPDATE sqlite_schema
+         SET sql = 'CREATE UNIQUE INDEX records_by_key ON records (session, kind)'
          WHERE name = 'records_by_key'",
     );
     let store = place.open();

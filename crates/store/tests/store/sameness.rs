@@ -33,7 +33,11 @@ fn an_append() -> impl Strategy<Value = Append> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_commits_leave_the_same_logs_in_memory_and_in_sqlite(
