@@ -28,6 +28,10 @@ pub const CALLS_PER_REPLY: usize = 64;
 pub const ARGUMENT_BYTES: usize = 1_048_576;
 /// Bytes of one tool result as the model sees it; more is spilled to a file.
 pub const TOOL_RESULT_BYTES: usize = 32_768;
+/// Tasks in one page of a list.
+pub const TASK_PAGE: usize = 100;
+/// Tasks in one page of a list when no number is said.
+pub const TASK_PAGE_DEFAULT: usize = 50;
 /// The shortest wait for a change, in milliseconds: a shorter one is polling.
 pub const WAIT_MIN_MS: u64 = 10_000;
 /// The longest wait for a change, in milliseconds.

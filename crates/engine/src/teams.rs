@@ -226,7 +226,7 @@ impl Parts {
         let own = crate::tools::team::specs(name);
         let others = self.toolbox.open(session).into_iter().map(|tool| tool.spec());
         let others = others.filter(|spec| {
-            allowed.is_none_or(|allowed| allowed.iter().any(|name| *name == spec.name))
+            allowed.is_none_or(|allowed| allowed.contains(&spec.name))
         });
         own.into_iter().chain(others).collect()
     }

@@ -5,6 +5,8 @@ mod mailbox;
 mod roster;
 mod state;
 mod task;
+mod task_board;
+mod task_graph;
 
 pub use framing::{frame, framed};
 pub use mailbox::{Mailbox, OwedMessage, SendRefused, decide_send};
@@ -14,5 +16,6 @@ pub use roster::{
 };
 pub use state::TeamState;
 pub use task::{
-    Decided, Task, TaskBoard, TaskCommand, TaskRefused, TaskState, TaskWarning, decide_task,
+    Decided, Task, TaskAction, TaskCommand, TaskRefused, TaskState, TaskWarning, decide_task,
 };
+pub use task_board::{BoardContradiction, TaskBoard, TaskFilter, TaskStatus};

@@ -2,7 +2,7 @@
 
 use super::mailbox::{Mailbox, OwedMessage};
 use super::roster::{Activity, Roster};
-use super::task::TaskBoard;
+use super::task_board::TaskBoard;
 use crate::id::{MemberName, Revision, TeamId};
 use crate::log::{Corrupt, Event, Record};
 use std::collections::BTreeMap;

@@ -1,7 +1,12 @@
 //! Tasks: what they are, who may change them, and the compare-and-set that keeps changes apart.
 
+use super::task_board::TaskBoard;
+use super::task_graph::path;
 use crate::id::{MemberName, Revision, TaskId};
+use crate::limits::{self, Limits};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// One task of the board, whole, as of one revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,44 +50,555 @@ pub enum TaskState {
     Deleted,
 }
 
-/// x
-#[derive(Debug, Clone, Default)]
-pub struct TaskBoard;
-impl TaskBoard {
-    pub(super) fn apply(&mut self, _t: std::sync::Arc<Task>) -> Result<(), std::fmt::Error> {
-        Ok(())
-    }
-}
-/// s
-#[derive(Debug, Clone)]
-pub enum TaskCommand {
-    /// x
-    X,
-}
-/// s
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("x")]
-pub struct TaskRefused;
-/// s
+/// What a member wants of the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskWarning;
-/// s
-#[derive(Debug, Clone)]
+pub enum TaskCommand {
+    /// A new task.
+    Create {
+        /// One line.
+        subject: String,
+        /// What is to be done, and when it is done.
+        description: String,
+        /// Tasks that come first.
+        blocked_by: Vec<TaskId>,
+        /// Paths it means to write.
+        write_scopes: Vec<String>,
+    },
+    /// A change to a task, as the caller last saw it.
+    Update {
+        /// Which.
+        task: TaskId,
+        /// The revision the caller saw.
+        expected_revision: Revision,
+        /// What to change.
+        action: TaskAction,
+    },
+}
+
+/// One change to a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskAction {
+    /// Take a ready task that nobody has.
+    Claim,
+    /// Give it back.
+    Release,
+    /// Change its texts.
+    Edit {
+        /// The new subject, if it changes.
+        subject: Option<String>,
+        /// The new description, if it changes.
+        description: Option<String>,
+        /// The new write scopes, if they change.
+        write_scopes: Option<Vec<String>>,
+    },
+    /// Change what comes first.
+    SetDependencies {
+        /// All of it.
+        blocked_by: Vec<TaskId>,
+    },
+    /// Say it is done.
+    Complete,
+    /// Say it is not done after all; it goes back to whoever had it.
+    Reopen,
+    /// Give it to a member; the Lead only.
+    Reassign {
+        /// Who is to have it.
+        owner: MemberName,
+    },
+    /// Take it off the board, for good.
+    Delete,
+}
+
+/// What a decision makes of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
-    /// x
+    /// The whole task after the change.
     pub task: Task,
-    /// x
+    /// What the caller should know.
     pub warnings: Vec<TaskWarning>,
 }
-/// s
+
+/// Something that does not stand in the way but should be known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskWarning {
+    /// Two tasks in progress mean to write the same paths.
+    #[error(
+        "{scope:?} overlaps with {other_scope:?} of {other}, which {owner} works on; agree with {owner} before you write there"
+    )]
+    ScopesOverlap {
+        /// This task's scope.
+        scope: String,
+        /// The other task.
+        other: TaskId,
+        /// Its scope.
+        other_scope: String,
+        /// Who works on it.
+        owner: MemberName,
+    },
+    /// Somebody works on what rests on this.
+    #[error("{dependent} rests on this and {owner} works on it; tell {owner}")]
+    DependentInProgress {
+        /// The task that rests on this.
+        dependent: TaskId,
+        /// Who works on it.
+        owner: MemberName,
+    },
+}
+
+/// Says why the board does not change. Nothing is written then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskRefused {
+    /// There is no such task.
+    #[error("there is no task {task}; team_task_list shows what there is")]
+    UnknownTask {
+        /// What was asked for.
+        task: TaskId,
+    },
+    /// The task is a tombstone.
+    #[error("{task} was deleted; create a new task instead")]
+    Deleted {
+        /// Which.
+        task: TaskId,
+    },
+    /// The caller saw an older state.
+    #[error(
+        "{task} is at revision {current} now, not {expected}; look at it again and decide anew"
+    )]
+    StaleRevision {
+        /// Which.
+        task: TaskId,
+        /// What the caller saw.
+        expected: Revision,
+        /// What it is.
+        current: Revision,
+    },
+    /// The task has an owner.
+    #[error("{owner} has {task}; only {owner} or lead can change it")]
+    OwnedByOther {
+        /// Which.
+        task: TaskId,
+        /// Who has it.
+        owner: MemberName,
+    },
+    /// Nobody has it, and the caller did not create it.
+    #[error("nobody has {task}: claim it first, or ask {creator}, who created it, or lead")]
+    NotYours {
+        /// Which.
+        task: TaskId,
+        /// Who created it.
+        creator: MemberName,
+    },
+    /// Only the Lead may do this.
+    #[error("only lead assigns tasks to others; claim a ready one for yourself")]
+    NotLead,
+    /// The state does not allow it.
+    #[error("{task} is {status} and cannot be changed like that; {hint}")]
+    WrongState {
+        /// Which.
+        task: TaskId,
+        /// What it is.
+        status: &'static str,
+        /// What would do.
+        hint: &'static str,
+    },
+    /// Its blockers are not completed.
+    #[error("{task} is not ready: it is blocked by {}", list(.blockers))]
+    NotReady {
+        /// Which.
+        task: TaskId,
+        /// What is not completed.
+        blockers: Vec<TaskId>,
+    },
+    /// A blocker does not exist or is deleted.
+    #[error("{blocker} cannot block a task: there is no such live task")]
+    UnknownBlocker {
+        /// What was named.
+        blocker: TaskId,
+    },
+    /// The dependencies would form a cycle.
+    #[error("that would be a cycle: {}", chain(.cycle))]
+    Cycle {
+        /// The tasks of the cycle, the first again at the end.
+        cycle: Vec<TaskId>,
+    },
+    /// Others rest on it.
+    #[error("{task} cannot be deleted: {} rest on it; change their dependencies first", list(.dependents))]
+    HasDependents {
+        /// Which.
+        task: TaskId,
+        /// What rests on it.
+        dependents: Vec<TaskId>,
+    },
+    /// There is no such member.
+    #[error("{member} is not a member who can have tasks")]
+    UnknownMember {
+        /// Who was named.
+        member: MemberName,
+    },
+    /// The board is full.
+    #[error(
+        "the board has {current} live tasks and the limit (live_tasks) is {limit}; complete and delete some"
+    )]
+    BoardFull {
+        /// How many there are.
+        current: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A text is empty or too long.
+    #[error("{field} has {bytes} bytes; it needs {least} to {limit}")]
+    TextLength {
+        /// Which argument.
+        field: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The least it must have.
+        least: usize,
+        /// The most it may have.
+        limit: usize,
+    },
+    /// Too many blockers or scopes.
+    #[error("{field} names {count} and the limit is {limit}")]
+    TooMany {
+        /// Which argument.
+        field: &'static str,
+        /// How many.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+fn list(ids: &[TaskId]) -> String {
+    ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn chain(ids: &[TaskId]) -> String {
+    ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" → ")
+}
+
+impl TaskRefused {
+    /// A stable name for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownTask { .. } => "unknown_task",
+            Self::Deleted { .. } => "task_deleted",
+            Self::StaleRevision { .. } => "stale_revision",
+            Self::OwnedByOther { .. } => "owned_by_other",
+            Self::NotYours { .. } => "not_yours",
+            Self::NotLead => "not_lead",
+            Self::WrongState { .. } => "wrong_state",
+            Self::NotReady { .. } => "not_ready",
+            Self::UnknownBlocker { .. } => "unknown_blocker",
+            Self::Cycle { .. } => "dependency_cycle",
+            Self::HasDependents { .. } => "has_dependents",
+            Self::UnknownMember { .. } => "unknown_member",
+            Self::BoardFull { .. } => "board_full",
+            Self::TextLength { .. } => "text_length",
+            Self::TooMany { .. } => "too_many",
+        }
+    }
+}
+
+/// Decides what a command makes of the board. `has_member` says whether a teammate of that name can
+/// have tasks.
+///
 /// # Errors
-/// x
+/// [`TaskRefused`].
 pub fn decide_task(
-    _: &TaskBoard,
-    _: &MemberName,
-    _: &dyn Fn(&MemberName) -> bool,
-    _: &crate::limits::Limits,
-    _: TaskCommand,
+    board: &TaskBoard,
+    by: &MemberName,
+    has_member: &dyn Fn(&MemberName) -> bool,
+    limits: &Limits,
+    command: TaskCommand,
 ) -> Result<Decided, TaskRefused> {
-    Err(TaskRefused)
+    let task = match command {
+        TaskCommand::Create { subject, description, blocked_by, write_scopes } => {
+            let (current, limit) = (board.live_len(), limits.live_tasks);
+            if current >= limit {
+                return Err(TaskRefused::BoardFull { current, limit });
+            }
+            let id = board.next_id();
+            Task {
+                blocked_by: blockers(board, &id, blocked_by)?,
+                id,
+                revision: Revision(1),
+                subject,
+                description,
+                state: TaskState::Open,
+                write_scopes,
+                created_by: by.clone(),
+            }
+        }
+        TaskCommand::Update { task, expected_revision, action } => {
+            let task = current(board, &task, expected_revision)?;
+            let mut changed = change(board, by, has_member, task, action)?;
+            changed.revision = task.revision.next();
+            changed
+        }
+    };
+    check_texts(&task)?;
+    let warnings = warnings(board, &task);
+    Ok(Decided { task, warnings })
+}
+
+// P15: compare, then set.
+fn current<'a>(
+    board: &'a TaskBoard,
+    id: &TaskId,
+    expected: Revision,
+) -> Result<&'a Arc<Task>, TaskRefused> {
+    let task = board.get(id).ok_or_else(|| TaskRefused::UnknownTask { task: id.clone() })?;
+    if task.state == TaskState::Deleted {
+        return Err(TaskRefused::Deleted { task: id.clone() });
+    }
+    if task.revision != expected {
+        let (task, current) = (id.clone(), task.revision);
+        return Err(TaskRefused::StaleRevision { task, expected, current });
+    }
+    Ok(task)
+}
+
+fn change(
+    board: &TaskBoard,
+    by: &MemberName,
+    has_member: &dyn Fn(&MemberName) -> bool,
+    task: &Task,
+    action: TaskAction,
+) -> Result<Task, TaskRefused> {
+    let mut changed = task.clone();
+    match action {
+        TaskAction::Claim => changed.state = claimed(board, by, task)?,
+        TaskAction::Reassign { owner } => {
+            changed.state = reassigned(board, by, has_member, task, owner)?;
+        }
+        TaskAction::Release => {
+            may_change(by, task)?;
+            require_in_progress(task, "only a task in progress can be released")?;
+            changed.state = TaskState::Open;
+        }
+        TaskAction::Complete => {
+            may_change(by, task)?;
+            if let TaskState::Completed { .. } = task.state {
+                return Err(wrong(task, "it is completed already"));
+            }
+            let blockers = board.open_blockers(task);
+            if !blockers.is_empty() {
+                return Err(TaskRefused::NotReady { task: task.id.clone(), blockers });
+            }
+            changed.state = TaskState::Completed { owner: task.state.owner().cloned() };
+        }
+        TaskAction::Reopen => {
+            may_change(by, task)?;
+            let TaskState::Completed { owner } = &task.state else {
+                return Err(wrong(task, "only a completed task can be reopened"));
+            };
+            // Ownership is never released silently: it goes back to whoever had it.
+            changed.state = match owner {
+                Some(owner) => TaskState::InProgress { owner: owner.clone() },
+                None => TaskState::Open,
+            };
+        }
+        TaskAction::Edit { subject, description, write_scopes } => {
+            may_change(by, task)?;
+            changed.subject = subject.unwrap_or(changed.subject);
+            changed.description = description.unwrap_or(changed.description);
+            changed.write_scopes = write_scopes.unwrap_or(changed.write_scopes);
+        }
+        TaskAction::SetDependencies { blocked_by } => {
+            may_change(by, task)?;
+            if let TaskState::Completed { .. } = task.state {
+                return Err(wrong(task, "reopen it before you change what comes first"));
+            }
+            changed.blocked_by = blockers(board, &task.id, blocked_by)?;
+        }
+        TaskAction::Delete => {
+            may_change(by, task)?;
+            let rest = board.live().filter(|other| other.blocked_by.contains(&task.id));
+            let dependents: Vec<TaskId> = rest.map(|other| other.id.clone()).collect();
+            if !dependents.is_empty() {
+                return Err(TaskRefused::HasDependents { task: task.id.clone(), dependents });
+            }
+            changed.state = TaskState::Deleted;
+        }
+    }
+    Ok(changed)
+}
+
+fn claimed(board: &TaskBoard, by: &MemberName, task: &Task) -> Result<TaskState, TaskRefused> {
+    match &task.state {
+        TaskState::Open => {}
+        TaskState::InProgress { owner } if owner == by => {
+            return Err(wrong(task, "you have it already"));
+        }
+        TaskState::InProgress { owner } => {
+            return Err(TaskRefused::OwnedByOther { task: task.id.clone(), owner: owner.clone() });
+        }
+        TaskState::Completed { .. } | TaskState::Deleted => {
+            return Err(wrong(task, "reopen it if it is not done after all"));
+        }
+    }
+    let blockers = board.open_blockers(task);
+    if !blockers.is_empty() {
+        return Err(TaskRefused::NotReady { task: task.id.clone(), blockers });
+    }
+    Ok(TaskState::InProgress { owner: by.clone() })
+}
+
+fn reassigned(
+    board: &TaskBoard,
+    by: &MemberName,
+    has_member: &dyn Fn(&MemberName) -> bool,
+    task: &Task,
+    owner: MemberName,
+) -> Result<TaskState, TaskRefused> {
+    if !by.is_lead() {
+        return Err(TaskRefused::NotLead);
+    }
+    if !owner.is_lead() && !has_member(&owner) {
+        return Err(TaskRefused::UnknownMember { member: owner });
+    }
+    if let TaskState::Completed { .. } = task.state {
+        return Err(wrong(task, "reopen it before you give it to somebody"));
+    }
+    let blockers = board.open_blockers(task);
+    if !blockers.is_empty() {
+        return Err(TaskRefused::NotReady { task: task.id.clone(), blockers });
+    }
+    Ok(TaskState::InProgress { owner })
+}
+
+/// The owner or the Lead; while nobody has it, its creator or the Lead.
+fn may_change(by: &MemberName, task: &Task) -> Result<(), TaskRefused> {
+    if by.is_lead() {
+        return Ok(());
+    }
+    match task.state.owner() {
+        Some(owner) if owner == by => Ok(()),
+        Some(owner) => {
+            Err(TaskRefused::OwnedByOther { task: task.id.clone(), owner: owner.clone() })
+        }
+        None if task.created_by == *by => Ok(()),
+        None => {
+            let creator = task.created_by.clone();
+            Err(TaskRefused::NotYours { task: task.id.clone(), creator })
+        }
+    }
+}
+
+fn require_in_progress(task: &Task, hint: &'static str) -> Result<(), TaskRefused> {
+    match task.state {
+        TaskState::InProgress { .. } => Ok(()),
+        TaskState::Open | TaskState::Completed { .. } | TaskState::Deleted => {
+            Err(wrong(task, hint))
+        }
+    }
+}
+
+fn wrong(task: &Task, hint: &'static str) -> TaskRefused {
+    TaskRefused::WrongState { task: task.id.clone(), status: task.state.status().word(), hint }
+}
+
+/// Checks what a task is to be blocked by: live tasks, no cycle, each once.
+fn blockers(
+    board: &TaskBoard,
+    id: &TaskId,
+    wanted: Vec<TaskId>,
+) -> Result<Vec<TaskId>, TaskRefused> {
+    let unique: BTreeSet<TaskId> = wanted.iter().cloned().collect();
+    let mut kept = Vec::with_capacity(unique.len());
+    for blocker in wanted {
+        if blocker == *id {
+            return Err(TaskRefused::Cycle { cycle: vec![id.clone(), id.clone()] });
+        }
+        let live = board.get(&blocker).is_some_and(|task| task.state != TaskState::Deleted);
+        if !live {
+            return Err(TaskRefused::UnknownBlocker { blocker });
+        }
+        if let Some(trail) = path(board, &blocker, id) {
+            let cycle = std::iter::once(id.clone()).chain(trail).collect();
+            return Err(TaskRefused::Cycle { cycle });
+        }
+        if !kept.contains(&blocker) {
+            kept.push(blocker);
+        }
+    }
+    Ok(kept)
+}
+
+fn check_texts(task: &Task) -> Result<(), TaskRefused> {
+    length("subject", &task.subject, 1, limits::TASK_SUBJECT_BYTES)?;
+    length("description", &task.description, 0, limits::TASK_DESCRIPTION_BYTES)?;
+    count("blocked_by", task.blocked_by.len())?;
+    count("write_scopes", task.write_scopes.len())?;
+    for scope in &task.write_scopes {
+        length("write_scopes", scope, 1, limits::WRITE_SCOPE_BYTES)?;
+    }
+    Ok(())
+}
+
+fn length(field: &'static str, text: &str, least: usize, limit: usize) -> Result<(), TaskRefused> {
+    let bytes = text.len();
+    if text.trim().len() < least || bytes > limit {
+        return Err(TaskRefused::TextLength { field, bytes, least, limit });
+    }
+    Ok(())
+}
+
+fn count(field: &'static str, count: usize) -> Result<(), TaskRefused> {
+    let limit = limits::TASK_LINKS;
+    if count > limit {
+        return Err(TaskRefused::TooMany { field, count, limit });
+    }
+    Ok(())
+}
+
+// P15: write scopes warn on overlap and never lock.
+fn warnings(board: &TaskBoard, task: &Task) -> Vec<TaskWarning> {
+    let mut warnings = Vec::new();
+    let others = board.live().filter(|other| other.id != task.id);
+    for other in others {
+        let TaskState::InProgress { owner } = &other.state else { continue };
+        if other.blocked_by.contains(&task.id) && !matches!(task.state, TaskState::Completed { .. })
+        {
+            let (dependent, owner) = (other.id.clone(), owner.clone());
+            warnings.push(TaskWarning::DependentInProgress { dependent, owner });
+        }
+        let mine = task.state.owner() == Some(owner);
+        if !mine && matches!(task.state, TaskState::InProgress { .. } | TaskState::Open) {
+            overlaps(task, other, owner, &mut warnings);
+        }
+    }
+    warnings
+}
+
+fn overlaps(task: &Task, other: &Task, owner: &MemberName, warnings: &mut Vec<TaskWarning>) {
+    for scope in &task.write_scopes {
+        for other_scope in &other.write_scopes {
+            if overlap(scope, other_scope) {
+                warnings.push(TaskWarning::ScopesOverlap {
+                    scope: scope.clone(),
+                    other: other.id.clone(),
+                    other_scope: other_scope.clone(),
+                    owner: owner.clone(),
+                });
+            }
+        }
+    }
+}
+
+/// Two scopes overlap when, up to the first wildcard of either, one path leads into the other.
+fn overlap(one: &str, other: &str) -> bool {
+    let (one, other) = (fixed_part(one), fixed_part(other));
+    one.iter().zip(&other).all(|(a, b)| a == b)
+}
+
+/// The path's parts before its first wildcard.
+fn fixed_part(scope: &str) -> Vec<&str> {
+    scope
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .take_while(|part| !part.contains(['*', '?', '[', '{']))
+        .collect()
 }

@@ -4,6 +4,10 @@ mod interrupt_agent;
 mod list_agents;
 mod send_message;
 mod spawn_teammate;
+mod task_create;
+mod task_get;
+mod task_list;
+mod task_update;
 mod tasks;
 mod wait_agent;
 
@@ -102,6 +106,10 @@ nine! {
         send_message::SendMessage,
         list_agents::ListAgents,
         wait_agent::WaitAgent,
+        task_create::TaskCreate,
+        task_list::TaskList,
+        task_get::TaskGet,
+        task_update::TaskUpdate,
     ],
     lead: [spawn_teammate::SpawnTeammate, interrupt_agent::InterruptAgent]
 }
