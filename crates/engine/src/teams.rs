@@ -225,9 +225,8 @@ impl Parts {
     ) -> Arc<[ToolSpec]> {
         let own = crate::tools::team::specs(name);
         let others = self.toolbox.open(session).into_iter().map(|tool| tool.spec());
-        let others = others.filter(|spec| {
-            allowed.is_none_or(|allowed| allowed.contains(&spec.name))
-        });
+        let others =
+            others.filter(|spec| allowed.is_none_or(|allowed| allowed.contains(&spec.name)));
         own.into_iter().chain(others).collect()
     }
 

@@ -49,8 +49,9 @@ impl Driver {
 
     async fn report(&self, report: Report) -> Order {
         tokio::select! {
-            order = self.team.report(&self.session, self.generation, report) => order,
+            biased;
             () = self.cancel.cancelled() => Order::Leave,
+            order = self.team.report(&self.session, self.generation, report) => order,
         }
     }
 
@@ -70,11 +71,12 @@ impl Driver {
         loop {
             let mut watcher = Streaming { team: &self.team, member: &self.member };
             let fault = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Report::Ready,
                 reply = model.reply(prompt, &mut watcher) => match reply {
                     Ok(reply) => return Report::Replied { step, reply },
                     Err(fault) => fault,
                 },
-                () = cancel.cancelled() => return Report::Ready,
             };
             attempt += 1;
             let Some(wait) = self.retry.delay(attempt, &fault, self.ids.jitter()) else {
@@ -82,8 +84,9 @@ impl Driver {
             };
             self.tell_retry(&fault, wait);
             tokio::select! {
-                () = tokio::time::sleep(wait) => {}
+                biased;
                 () = cancel.cancelled() => return Report::Ready,
+                () = tokio::time::sleep(wait) => {}
             }
         }
     }
@@ -107,11 +110,12 @@ impl Driver {
             .collect();
         loop {
             let (index, outcome) = tokio::select! {
+                biased;
+                () = cancel.cancelled() => break,
                 done = running.next() => match done {
                     Some(done) => done,
                     None => return Order::Continue,
                 },
-                () = cancel.cancelled() => break,
             };
             match self.report(Report::Answered { step, index, outcome }).await {
                 Order::Continue if !running.is_empty() => {}

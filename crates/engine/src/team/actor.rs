@@ -163,13 +163,15 @@ impl TeamActor {
                 return Served::Failed(error);
             }
             let timer = self.next_timer();
+            // In this order, so that a busy team still lets idle members go and tries again.
             let first = tokio::select! {
-                input = self.received.recv() => input,
+                biased;
+                () = self.supervisor.token().cancelled() => return Served::Abandoned,
                 () = tokio::time::sleep_until(timer) => {
                     self.on_timer();
                     continue;
                 }
-                () = self.supervisor.token().cancelled() => return Served::Abandoned,
+                input = self.received.recv() => input,
             };
             let Some(first) = first else { return Served::Abandoned };
             let mut closed = self.decide(first);
@@ -411,8 +413,9 @@ impl TeamActor {
         let until = Instant::now() + wait;
         loop {
             let input = tokio::select! {
-                input = self.received.recv() => input,
+                biased;
                 () = tokio::time::sleep_until(until) => return true,
+                input = self.received.recv() => input,
             };
             match input {
                 None => return false,

@@ -53,8 +53,9 @@ impl<T: TeamTool> Tool for Bound<T> {
         let cancel = scope.cancel.clone();
         match serde_json::from_value(arguments) {
             Ok(arguments) => tokio::select! {
-                outcome = T::run(&self.team, scope, arguments) => outcome,
+                biased;
                 () = cancel.cancelled() => ToolOutcome::error("interrupted"),
+                outcome = T::run(&self.team, scope, arguments) => outcome,
             },
             Err(error) => ToolOutcome::error(format!("invalid arguments for {}: {error}", T::NAME)),
         }

@@ -1,0 +1,165 @@
+//! Reads the logs a team left behind, and nothing else, and checks every promise about mail,
+//! members and calls.
+
+use longboat_core::id::{EventKey, ItemId, MemberName, MessageId, Seq, SessionId, TeamId};
+use longboat_core::log::{Event, Record, SessionKind, Source};
+use longboat_core::session::{Phase, SessionState};
+use longboat_core::team::{Standing, TeamState};
+use longboat_engine::decode_stored;
+use longboat_store::Store;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A team's logs, read back.
+pub(crate) struct Logs {
+    pub(crate) lead: SessionId,
+    pub(crate) logs: BTreeMap<SessionId, Vec<Record>>,
+}
+
+impl Logs {
+    pub(crate) async fn read(store: &dyn Store, lead: &SessionId) -> Self {
+        let mut logs = BTreeMap::new();
+        for head in store.sessions().await.unwrap() {
+            let stored = store.read(&head.session, Seq(0), usize::MAX).await.unwrap();
+            let records = stored.into_iter().map(|record| decode_stored(record).unwrap()).collect();
+            logs.insert(head.session, records);
+        }
+        Self { lead: lead.clone(), logs }
+    }
+
+    fn of(&self, session: &SessionId) -> &[Record] {
+        self.logs.get(session).map_or(&[], Vec::as_slice)
+    }
+
+    /// Checks everything; returns what is wrong.
+    pub(crate) fn check(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let team = self.fold(&mut wrong);
+        self.check_mail(&team, &mut wrong);
+        self.check_calls(&mut wrong);
+        wrong
+    }
+
+    /// Every log folds, every agent rests with an empty inbox, every request is legal.
+    fn fold(&self, wrong: &mut Vec<String>) -> TeamState {
+        let mut team = TeamState::new(TeamId::of(self.lead.clone()));
+        for (session, records) in &self.logs {
+            let mut state = SessionState::begin(&records[0]).unwrap();
+            for record in &records[1..] {
+                if let Err(corrupt) = state.apply(record) {
+                    wrong.push(format!("{session}: {corrupt}"));
+                    break;
+                }
+            }
+            if *state.phase() != Phase::Idle || !state.inbox().is_empty() {
+                wrong.push(format!("P4 {session} rests in {:?} with mail unread", state.phase()));
+            }
+            if let Err(illegal) = longboat_testkit::assert_legal(state.transcript().messages()) {
+                wrong.push(format!("P14 {session}: {illegal}"));
+            }
+        }
+        for record in self.of(&self.lead) {
+            if let Err(corrupt) = team.apply(record) {
+                wrong.push(format!("P7 {corrupt}"));
+            }
+        }
+        for member in team.roster().iter() {
+            let made = self.logs.contains_key(&member.session);
+            if (member.standing == Standing::Active) != made {
+                wrong
+                    .push(format!("P12 {} is {:?}, its log: {made}", member.name, member.standing));
+            }
+        }
+        team
+    }
+
+    fn session_of(&self, team: &TeamState, name: &MemberName) -> SessionId {
+        team.roster().get(name).map_or_else(|| self.lead.clone(), |member| member.session.clone())
+    }
+
+    fn check_mail(&self, team: &TeamState, wrong: &mut Vec<String>) {
+        let mut order: BTreeMap<MemberName, Vec<ItemId>> = BTreeMap::new();
+        let mut keys: BTreeSet<EventKey> = BTreeSet::new();
+        for record in self.of(&self.lead) {
+            let Event::TeamMessageQueued { message, from, to, text, .. } = &record.event else {
+                continue;
+            };
+            if record.key.clone().is_none_or(|key| !keys.insert(key)) {
+                wrong.push(format!("P6 {message} was queued twice for one call"));
+            }
+            let item = ItemId::message(team.team(), message);
+            order.entry(to.clone()).or_default().push(item.clone());
+            let target = self.of(&self.session_of(team, to));
+            let inserts: Vec<&Record> = target
+                .iter()
+                .filter(
+                    |r| matches!(&r.event, Event::InboxInserted { item: i, .. } if i.id == item),
+                )
+                .collect();
+            let claims = target.iter().filter(
+                |r| matches!(&r.event, Event::InboxClaimed { items, .. } if items.contains(&item)),
+            );
+            if inserts.len() != 1 || claims.count() != 1 {
+                wrong.push(format!("P6 {message} to {to} entered {} times", inserts.len()));
+            }
+            for insert in inserts {
+                let Event::InboxInserted { item, .. } = &insert.event else { continue };
+                let true_sender = matches!(&item.source, Source::Team { sender, .. }
+                    if sender.name == *from && sender.session == self.session_of(team, from));
+                if !true_sender || item.text != *text {
+                    wrong.push(format!("P9 {message} is not what {from} sent: {item:?}"));
+                }
+            }
+            self.check_acknowledged(message, wrong);
+        }
+        for (to, sent) in order {
+            let target = self.of(&self.session_of(team, &to));
+            let read = target.iter().filter_map(|record| match &record.event {
+                Event::InboxClaimed { items, .. } => Some(items.clone()),
+                _ => None,
+            });
+            let read: Vec<ItemId> = read.flatten().filter(|id| sent.contains(id)).collect();
+            if read != sent {
+                wrong.push(format!("P7 {to} was sent {sent:?} and read {read:?}"));
+            }
+        }
+    }
+
+    fn check_acknowledged(&self, wanted: &MessageId, wrong: &mut Vec<String>) {
+        let acknowledged = self.of(&self.lead).iter().filter(|record| {
+            matches!(&record.event, Event::TeamMessageDelivered { message, .. } if message == wanted)
+        });
+        let count = acknowledged.count();
+        if count != 1 {
+            wrong.push(format!("P5 {wanted} was acknowledged {count} times"));
+        }
+    }
+
+    /// A result that says a message was taken has the message behind it.
+    fn check_calls(&self, wrong: &mut Vec<String>) {
+        let queued: BTreeSet<EventKey> =
+            self.of(&self.lead).iter().filter_map(|record| record.key.clone()).collect();
+        for (session, records) in &self.logs {
+            if matches!(
+                &records[0].event,
+                Event::SessionCreated { kind: SessionKind::Fork { .. }, .. }
+            ) {
+                continue;
+            }
+            for record in records {
+                let Event::ToolResult { step, index, outcome, .. } = &record.event else {
+                    continue;
+                };
+                let text = format!("{:?}", outcome.content);
+                let taken = text.contains("message_id");
+                let origin = longboat_core::id::Origin {
+                    session: session.clone(),
+                    step: *step,
+                    index: *index,
+                };
+                if taken && !queued.contains(&origin.key()) {
+                    wrong.push(format!("P2 {session} was told of a message nobody has: {text}"));
+                }
+            }
+        }
+    }
+}

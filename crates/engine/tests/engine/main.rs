@@ -1,0 +1,4 @@
+//! The engine's promises, through its public surface.
+
+mod checker;
+mod simulation;
