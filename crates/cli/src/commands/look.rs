@@ -1,0 +1,102 @@
+//! What the commands that only look have in common: where they read, where they write, and what can
+//! go wrong. They need no ownership of the store, so they work beside a live owner.
+
+use crate::report::{LookError, Page};
+use longboat_store::Store;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// A look at a store.
+pub(crate) struct Look<'a> {
+    /// The store.
+    pub(crate) store: &'a dyn Store,
+    /// Where the report is read.
+    pub(crate) page: Page,
+    /// Where it goes.
+    pub(crate) out: &'a mut (dyn Write + Send),
+    /// What to add to a `longboat` command line so that it reads this store: empty, or ` --store …`.
+    pub(crate) store_flag: String,
+}
+
+/// Says why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// There is nothing to look at, or it cannot be read.
+    #[error(transparent)]
+    Look(#[from] LookError),
+    /// The report could not be written.
+    #[error("the report could not be written: {0}")]
+    Write(#[from] io::Error),
+    /// The report could not be put into JSON.
+    #[error("the report could not be put into JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Something was reported, but not everything: what is damaged has been said already.
+    #[error("{damaged} of {sessions} sessions are damaged; what could be read was written")]
+    Damaged {
+        /// How many logs are damaged.
+        damaged: usize,
+        /// Of how many.
+        sessions: usize,
+    },
+}
+
+impl Failure {
+    /// What the process ends with: 2 when something else must be asked for, 1 when something is
+    /// wrong, 0 when nobody reads the report any more.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Look(
+                LookError::Unknown { .. }
+                | LookError::Ambiguous { .. }
+                | LookError::NoMember { .. }
+                | LookError::Empty,
+            ) => 2,
+            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::Look(LookError::Store(_))
+            | Self::Write(_)
+            | Self::Json(_)
+            | Self::Damaged { .. } => 1,
+        }
+    }
+}
+
+/// Writes one line of JSON. What a terminal could take for a command is escaped, which changes no
+/// string.
+pub(crate) fn write_json(
+    out: &mut (dyn Write + Send),
+    value: &impl Serialize,
+) -> Result<(), Failure> {
+    let json = serde_json::to_string(value)?;
+    let mut line = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
+        // Outside of strings JSON has none of these, so the escape always stands inside of one.
+        match c {
+            '\u{7f}'..='\u{9f}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                line.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => line.push(c),
+        }
+    }
+    line.push('\n');
+    out.write_all(line.as_bytes())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_moves_no_terminal_and_means_the_same() {
+        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}ü";
+        let mut line = Vec::new();
+        write_json(&mut line, &text).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        assert_eq!(line, "\"a\\u001b[2J\\u009b2J\\u007f\\u202eü\"\n");
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+    }
+}

@@ -1,0 +1,25 @@
+//! Looking back: what logs say, as text for people and as JSON for programs. The commands that only
+//! read call it, and the end of a demo. It writes to no store and prints nothing itself.
+
+mod export;
+mod log;
+mod mailbox;
+mod members;
+mod page;
+mod plain;
+mod sessions;
+mod tasks;
+mod team;
+mod transcript;
+mod when;
+
+pub(crate) use export::{Exported, Flaw, export_session};
+pub(crate) use log::{LookError, TeamLogs, find_session, read_roster, read_team, sessions_of_team};
+pub(crate) use page::Page;
+pub(crate) use plain::{one_line, plain};
+pub(crate) use sessions::{Listed, list_sessions};
+pub(crate) use team::TeamStory;
+pub(crate) use transcript::{Detail, Transcript};
+
+#[cfg(test)]
+mod tests;
