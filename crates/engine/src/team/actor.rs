@@ -289,15 +289,15 @@ impl TeamActor {
     }
 
     /// Takes a session as far as it goes without an effect, and gives its driver, if that waits,
-    /// what to do next.
-    // P3, P4: whatever put something into an inbox calls this in the same batch.
+    /// what to do next. Its log gets ahead of its driver, never the other way round.
+    // P3, P4: whatever puts something into an inbox, or ends a turn, calls this in the same batch;
+    // so in every commit an inbox that is not empty belongs to an open turn.
     pub(super) fn advance(&mut self, session: &SessionId) {
         loop {
-            let Some(resident) = self.residents.get(session) else { return };
-            let Some(state) = self.writer.session(session) else { return };
-            if resident.parked.is_none() || self.closing {
+            if self.closing || !self.residents.contains_key(session) {
                 return;
             }
+            let Some(state) = self.writer.session(session) else { return };
             match state.next() {
                 Next::Rest => {
                     self.rest(session);
@@ -317,12 +317,16 @@ impl TeamActor {
     }
 
     fn rest(&mut self, session: &SessionId) {
-        if let Some(resident) = self.residents.get_mut(session) {
+        let waiting = self.residents.get_mut(session).filter(|resident| resident.parked.is_some());
+        if let Some(resident) = waiting {
             resident.idle_since.get_or_insert_with(Instant::now);
         }
     }
 
     fn order_request(&mut self, session: &SessionId, step: longboat_core::id::StepNo) {
+        if self.residents.get(session).is_none_or(|resident| resident.parked.is_none()) {
+            return;
+        }
         let Some(state) = self.writer.session(session) else { return };
         let Some(prompt) = state.prompt() else { return };
         let model = state.configuration().map(|c| c.model.clone()).unwrap_or_default();
@@ -333,6 +337,9 @@ impl TeamActor {
 
     fn order_calls(&mut self, session: &SessionId, step: longboat_core::id::StepNo) {
         let Some(resident) = self.residents.get(session) else { return };
+        if resident.parked.is_none() {
+            return;
+        }
         let Some(Phase::Calling { calls, .. }) = self.writer.session(session).map(|s| s.phase())
         else {
             return;

@@ -151,6 +151,7 @@ impl TeamActor {
             already,
         };
         self.residents.insert(session.clone(), resident);
+        self.advance(session);
     }
 
     /// Begins to bring a member back, now, whatever the backoff says.

@@ -41,18 +41,18 @@ fn play(seed: u64, turn: &Turn<'_>) -> SimReply {
         };
         return SimReply { fault: Some(kind), ..SimReply::text("").after_ms(delay) };
     }
-    let most = 3 + roll(seed, ("most", &turn.member), 8) as usize;
+    let most = 4 + roll(seed, ("most", &turn.member), 10) as usize;
     if turn.replies >= most {
         return SimReply::text("nothing more to do").after_ms(delay);
     }
-    let calls = (0..roll(seed, ("calls", &at), 4)).map(|n| call(seed, turn, n)).collect();
+    let calls = (0..roll(seed, ("calls", &at), 5)).map(|n| call(seed, turn, n)).collect();
     SimReply { calls, ..SimReply::text("working").after_ms(delay) }
 }
 
 fn call(seed: u64, turn: &Turn<'_>, n: u64) -> (String, String) {
     let at = ("call", turn.member.clone(), turn.replies, n);
     let pick = |what: &'static str, below: u64| roll(seed, (what, &at), below);
-    let spawned = turn.member == "lead" && turn.replies < 2;
+    let spawned = turn.member == "lead" && turn.replies < 3;
     let (name, arguments) = match if spawned { pick("spawn", 3) } else { pick("kind", 14) } {
         0 | 1 if spawned => {
             let name = NAMES[1 + pick("who", 3) as usize];
@@ -105,7 +105,7 @@ impl Run {
             3 | 4 => Death::After,
             _ => Death::Before,
         };
-        (1 + roll(self.seed, ("at", life), 60), kind)
+        (1 + roll(self.seed, ("at", life), 40), kind)
     }
 
     /// One process: from its start to its death or the end of the run. Says whether it ended.
@@ -185,7 +185,7 @@ impl Run {
     }
 
     fn play_through(&self) -> Result<(), String> {
-        let deaths = roll(self.seed, "deaths", 4);
+        let deaths = roll(self.seed, "deaths", 6);
         let mut life = 0;
         while !self.live(life, deaths)? {
             life += 1;
