@@ -14,7 +14,7 @@ use longboat_core::id::{
     EventKey, ItemId, MemberName, MessageId, Origin, SessionId, StepNo, TurnNo,
 };
 use longboat_core::log::{ActivityChange, Event, SessionKind, TurnOutcome};
-use longboat_core::session::{Call, Phase, Progress, SessionState, cut_short, repair};
+use longboat_core::session::{Call, Next, Phase, Progress, SessionState, cut_short, repair};
 use longboat_core::team::{InterruptRefused, Member, Standing, decide_interrupt};
 use longboat_model::RetryPolicy;
 use longboat_store::Store;
@@ -266,6 +266,10 @@ impl TeamActor {
     /// Takes an idle member out of memory. Its driver waits for an order, so nothing is under way;
     /// mail that comes from here on brings it back.
     fn let_go(&mut self, session: &SessionId) {
+        let resting = self.writer.session(session).is_some_and(|state| state.next() == Next::Rest);
+        if !resting {
+            return;
+        }
         self.order(session, Order::Leave);
         if let Some(resident) = self.residents.remove(session) {
             self.append_activity(resident.name, ActivityChange::Released);

@@ -99,21 +99,28 @@ impl TeamActor {
         running || provisioning || self.loading.iter().any(|name| Some(name) != except)
     }
 
+    /// Why a run need not wait for a member's mail to be delivered, if it need not.
+    fn hopeless(&self, name: &MemberName) -> Option<String> {
+        let member = self.writer.team().roster().get(name)?;
+        if let Standing::Failed { reason } = &member.standing {
+            return Some(reason.clone());
+        }
+        let outage = self.outages.get(name)?;
+        (outage.attempts >= HOPEFUL_ATTEMPTS).then(|| outage.cause.clone())
+    }
+
     // P17: the Lead is idle, nobody runs, and no deliverable mail is pending.
     fn run_end(&self) -> Option<RunEnd> {
         if self.anybody_busy(None) || !self.stalled.is_empty() {
             return None;
         }
         let mailbox = self.writer.team().mailbox();
-        let hopeful = mailbox.debtors().any(|name| {
-            self.outages.get(name).is_none_or(|outage| outage.attempts < HOPEFUL_ATTEMPTS)
-        });
-        if hopeful {
+        if mailbox.debtors().any(|name| self.hopeless(name).is_none()) {
             return None;
         }
         let owed = mailbox.debtors().flat_map(|name| {
-            let cause = self.outages.get(name).map_or("", |outage| outage.cause.as_str());
-            mailbox.owed_to(name).map(|owed| (owed.id.clone(), name.clone(), cause.to_owned()))
+            let cause = self.hopeless(name).unwrap_or_default();
+            mailbox.owed_to(name).map(move |owed| (owed.id.clone(), name.clone(), cause.clone()))
         });
         let lead = self.writer.session(self.writer.lead())?;
         Some(RunEnd {

@@ -86,6 +86,14 @@ impl Logs {
             if record.key.clone().is_none_or(|key| !keys.insert(key)) {
                 wrong.push(format!("P6 {message} was queued twice for one call"));
             }
+            let failed = team.roster().get(to).is_some_and(|m| m.standing != Standing::Active);
+            if failed {
+                // It was queued while its target was being made; it stays owed, for all to see.
+                if !team.mailbox().owed_to(to).any(|owed| owed.id == *message) {
+                    wrong.push(format!("P5 {message} to {to}, who never came to be, is gone"));
+                }
+                continue;
+            }
             let item = ItemId::message(team.team(), message);
             order.entry(to.clone()).or_default().push(item.clone());
             let target = self.of(&self.session_of(team, to));
