@@ -2,7 +2,7 @@
 //! Needs no ownership of the store, so it works beside a live owner and after a crash.
 
 use longboat_core::content::Usage;
-use longboat_core::id::{Seq, SessionId, TurnNo};
+use longboat_core::id::{MemberName, Seq, SessionId, TurnNo};
 use longboat_core::log::{Event, MemberChange, Record, SessionKind, Source, TurnOutcome};
 use longboat_core::session::SessionState;
 use longboat_core::time::Timestamp;
@@ -75,6 +75,14 @@ pub(crate) struct SessionLog {
     pub(crate) records: Vec<Record>,
     /// What stopped the reading.
     pub(crate) damage: Option<Damage>,
+}
+
+impl SessionLog {
+    /// The member's name, which a teammate's id ends with.
+    pub(super) fn name(&self) -> MemberName {
+        let name = self.session.as_str().split_once('.').map(|(_, name)| name);
+        name.and_then(|name| MemberName::new(name).ok()).unwrap_or_else(MemberName::lead)
+    }
 }
 
 /// The logs of a Lead and of its teammates, in the order in which they were named.

@@ -57,18 +57,7 @@ pub(super) fn follow(logs: &TeamLogs) -> Vec<MessageWay> {
             continue;
         }
         if let Event::TeamMessageQueued { message, from, to, text, .. } = &record.event {
-            let way = MessageWay {
-                message: message.clone(),
-                from: from.clone(),
-                to: to.clone(),
-                state: MessageState::Owed,
-                queued: record.at,
-                accepted: None,
-                read: None,
-                accepted_after_ms: None,
-                read_after_ms: None,
-                text: Arc::clone(text),
-            };
+            let way = MessageWay::queued(message, (from, to), record.at, text);
             ways.insert(message.number(), way);
         } else if let Event::TeamMessageDelivered { message, .. } = &record.event
             && let Some(way) = ways.get_mut(&message.number())
@@ -82,16 +71,42 @@ pub(super) fn follow(logs: &TeamLogs) -> Vec<MessageWay> {
     ways.into_values().collect()
 }
 
+impl MessageWay {
+    fn queued(
+        message: &MessageId,
+        (from, to): (&MemberName, &MemberName),
+        at: Timestamp,
+        text: &Arc<str>,
+    ) -> Self {
+        Self {
+            message: message.clone(),
+            from: from.clone(),
+            to: to.clone(),
+            state: MessageState::Owed,
+            queued: at,
+            accepted: None,
+            read: None,
+            accepted_after_ms: None,
+            read_after_ms: None,
+            text: Arc::clone(text),
+        }
+    }
+}
+
 /// Notes what a target's own log says of the messages to it.
 fn arrivals(log: &SessionLog, team: &TeamId, ways: &mut BTreeMap<u64, MessageWay>) {
     let mut held: BTreeMap<&ItemId, u64> = BTreeMap::new();
+    let to = log.name();
     for record in &log.records {
         match &record.event {
             Event::InboxInserted { item, .. } => {
-                if let Source::Team { team: of, message, .. } = &item.source
+                if let Source::Team { team: of, message, sender, sent_at } = &item.source
                     && of == team
-                    && let Some(way) = ways.get_mut(&message.number())
                 {
+                    // A damaged Lead's log may not say that it was queued; the item does.
+                    let way = ways.entry(message.number()).or_insert_with(|| {
+                        MessageWay::queued(message, (&sender.name, &to), *sent_at, &item.text)
+                    });
                     held.insert(&item.id, message.number());
                     way.state = MessageState::Unread;
                     way.accepted = Some(record.at);

@@ -87,10 +87,7 @@ pub(super) fn members(logs: &TeamLogs, ways: &[MessageWay]) -> Vec<MemberStory> 
     for log in &logs.teammates {
         // A damaged Lead's log may not have named it.
         if !members.iter().any(|story| story.session == log.session) {
-            let (_, name) = log.session.as_str().rsplit_once('.').unwrap_or_default();
-            if let Ok(name) = MemberName::new(name) {
-                members.push(begin(name, &log.session, Some(log)));
-            }
+            members.push(begin(log.name(), &log.session, Some(log)));
         }
     }
     for story in &mut members {

@@ -8,9 +8,7 @@ use super::plain::{fit, one_line, plain};
 use super::when::{as_rfc3339, time_of_day};
 use longboat_core::content::{Block, Reply, ReplyBlock, ToolCall, ToolOutcome, ToolStatus, Usage};
 use longboat_core::id::{ItemId, MemberName, MessageId, SessionId, StepNo, TurnNo};
-use longboat_core::log::{
-    Event, InboxItem, Record, SessionKind, Source, StepOutcome, Trigger, TurnOutcome,
-};
+use longboat_core::log::{Event, InboxItem, Record, Source, StepOutcome, Trigger, TurnOutcome};
 use longboat_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -107,19 +105,11 @@ impl Transcript {
     /// Reads it out of a log.
     pub(crate) fn of(log: &SessionLog) -> Self {
         let mut reader = Reader::default();
-        let mut member = MemberName::lead();
-        for record in &log.records {
-            if let Event::SessionCreated { kind: SessionKind::Teammate { name, .. }, .. } =
-                &record.event
-            {
-                member = name.clone();
-            }
-            reader.read(record);
-        }
+        log.records.iter().for_each(|record| reader.read(record));
         let pending = reader.order.iter().filter_map(|id| reader.inbox.get(id));
         Self {
             session: log.session.clone(),
-            member,
+            member: log.name(),
             pending: pending.map(|item| heard(item)).collect(),
             entries: reader.entries,
             damage: log.damage.clone(),
