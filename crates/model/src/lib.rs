@@ -1,5 +1,17 @@
 //! Calling language models: the [`Model`] port, and one file per wire.
 
+mod anthropic;
+mod endpoint;
+mod http;
+mod openai_chat;
+mod retry;
+mod sse;
+#[cfg(test)]
+mod wire_tests;
+
+pub use endpoint::{Endpoint, EndpointError, connect};
+pub use retry::RetryPolicy;
+
 use async_trait::async_trait;
 use longboat_core::content::{Prompt, Reply};
 use std::time::Duration;
@@ -51,14 +63,4 @@ pub enum FaultKind {
     ContextOverflow,
     /// Somebody must change something: key, model name, request.
     Fatal,
-}
-
-/// stub
-#[derive(Debug, Clone, Default)]
-pub struct RetryPolicy;
-impl RetryPolicy {
-    /// stub
-    pub fn delay(&self, _: u32, _: &ModelFault, _: f64) -> Option<Duration> {
-        None
-    }
 }

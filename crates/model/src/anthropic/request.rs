@@ -1,0 +1,118 @@
+//! A prompt as a messages request. The same prompt gives the same bytes; a longer conversation begins
+//! with the bytes of the shorter one but for the cache breakpoint on the last block, which moves on.
+
+use crate::endpoint::{DEFAULT_MAX_OUTPUT_TOKENS, Endpoint};
+use longboat_core::content::{
+    AnsweredCall, Block, Message, Prompt, ReasoningSeal, Reply, ReplyBlock, Wire,
+};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// The request's body. What is the same for the whole session stands first: tools, then the system
+/// text, then the conversation, which is also the provider's order for caching.
+pub(crate) fn body(endpoint: &Endpoint, prompt: &Prompt) -> String {
+    let mut body = format!("{{\"model\":{}", Value::from(endpoint.model.as_str()));
+    let mut add = |name: &str, value: Value| {
+        // Writing to a string does not fail.
+        write!(body, ",\"{name}\":{value}").ok();
+    };
+    let most = endpoint.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
+    add("max_tokens", json!(most));
+    add("stream", json!(true));
+    if let Some(budget) = endpoint.thinking_tokens {
+        add("thinking", json!({"type": "enabled", "budget_tokens": budget}));
+    }
+    if !prompt.tools.is_empty() {
+        let tools = prompt.tools.iter().map(|tool| {
+            let (name, description, schema) = (&tool.name, &tool.description, &tool.schema);
+            json!({"name": name, "description": description, "input_schema": schema})
+        });
+        let mut tools: Vec<Value> = tools.collect();
+        mark_cached(tools.last_mut());
+        add("tools", Value::Array(tools));
+    }
+    let mut system = vec![json!({"type": "text", "text": &*prompt.system})];
+    mark_cached(system.last_mut());
+    add("system", Value::Array(system));
+    add("messages", Value::Array(messages(&prompt.messages)));
+    body.push('}');
+    body
+}
+
+/// Puts a cache breakpoint on a block.
+fn mark_cached(block: Option<&mut Value>) {
+    if let Some(object) = block.and_then(Value::as_object_mut) {
+        object.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
+    }
+}
+
+/// Alternating messages: what comes between two replies is one user message, results first.
+fn messages(said: &[Message]) -> Vec<Value> {
+    let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
+    for message in said {
+        let (role, blocks) = match message {
+            Message::User(blocks) => ("user", blocks.iter().filter_map(block).collect()),
+            Message::ToolResults(results) => ("user", results.iter().map(result).collect()),
+            Message::Assistant(reply) => ("assistant", assistant(reply)),
+        };
+        match turns.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((last, together)) if *last == role => together.extend(blocks),
+            _ => turns.push((role, blocks)),
+        }
+    }
+    mark_cached(turns.last_mut().and_then(|(_, blocks)| blocks.last_mut()));
+    let wire = |(role, blocks)| json!({"role": role, "content": Value::Array(blocks)});
+    turns.into_iter().map(wire).collect()
+}
+
+/// A block, or nothing for a text that this wire would refuse as blank.
+fn block(block: &Block) -> Option<Value> {
+    match block {
+        Block::Text { text } if text.trim().is_empty() => None,
+        Block::Text { text } => Some(json!({"type": "text", "text": text})),
+        Block::Image { media_type, data } => Some(json!({"type": "image",
+            "source": {"type": "base64", "media_type": media_type, "data": data}})),
+    }
+}
+
+fn result(answered: &AnsweredCall) -> Value {
+    let content: Vec<Value> = answered.outcome.content.iter().filter_map(block).collect();
+    let mut result = Map::new();
+    result.insert("type".to_owned(), json!("tool_result"));
+    result.insert("tool_use_id".to_owned(), json!(answered.call));
+    if !content.is_empty() {
+        result.insert("content".to_owned(), Value::Array(content));
+    }
+    if answered.outcome.is_error() {
+        result.insert("is_error".to_owned(), json!(true));
+    }
+    Value::Object(result)
+}
+
+fn assistant(reply: &Reply) -> Vec<Value> {
+    reply.blocks.iter().filter_map(|block| reply_block(reply.wire, block)).collect()
+}
+
+/// A reply's block as it goes back. Thoughts go back only to the wire that sealed them.
+fn reply_block(wire: Wire, block: &ReplyBlock) -> Option<Value> {
+    match block {
+        ReplyBlock::Text { text } if text.trim().is_empty() => None,
+        ReplyBlock::Text { text } => Some(json!({"type": "text", "text": text})),
+        ReplyBlock::Reasoning { text, seal: Some(seal) } if wire == Wire::Anthropic => match seal {
+            ReasoningSeal::Signature { value } => {
+                Some(json!({"type": "thinking", "thinking": text, "signature": value}))
+            }
+            ReasoningSeal::Redacted { value } => {
+                Some(json!({"type": "redacted_thinking", "data": value}))
+            }
+        },
+        ReplyBlock::Reasoning { .. } => None,
+        ReplyBlock::ToolCall(call) => {
+            // The wire wants an object; arguments that were refused as none go back empty.
+            let input: Map<String, Value> =
+                serde_json::from_str(&call.arguments).unwrap_or_default();
+            Some(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input}))
+        }
+    }
+}
