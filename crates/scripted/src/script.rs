@@ -1,0 +1,249 @@
+//! What a script says: who is asked, and what each step replies. JSON on disk.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A whole script.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Script {
+    /// Who can be asked; the first that fits a request plays it.
+    pub agents: Vec<Agent>,
+    /// The key that requests must bring; any or none when `None`.
+    pub key: Option<String>,
+}
+
+/// One agent's part.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agent {
+    /// Its name in holds and in what the server remembers.
+    pub name: String,
+    /// Which requests are its.
+    pub when: When,
+    /// What it replies, by the number of replies the conversation holds.
+    pub steps: Vec<Step>,
+    /// What it replies after its last step.
+    pub after: Option<Step>,
+}
+
+/// Which requests are an agent's.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct When {
+    /// A text in the system prompt; every request when empty.
+    pub system_contains: String,
+}
+
+/// One reply, and how it comes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Step {
+    /// What it says.
+    pub text: String,
+    /// What it thinks.
+    pub reasoning: String,
+    /// The tools it calls.
+    pub calls: Vec<Call>,
+    /// Milliseconds before the reply begins.
+    pub delay_ms: u64,
+    /// Withholds the reply until something happens.
+    pub hold: Option<Hold>,
+    /// Sends the text, then withholds the rest until something happens.
+    pub hold_after_text: Option<Hold>,
+    /// What goes wrong at the first requests for this step, one each.
+    pub faults: Vec<Fault>,
+    /// The last fault is played for ever.
+    pub forever: bool,
+    /// Cuts the stream's bytes into pieces of so many; whole events when 0.
+    pub bytes: usize,
+    /// Ends lines with CR LF.
+    pub crlf: bool,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Call {
+    /// The tool.
+    pub name: String,
+    /// Its arguments: a JSON value, or a string that is sent as it is.
+    pub arguments: Value,
+    /// The call's id; made from the agent, the step and the place when empty.
+    pub id: String,
+}
+
+/// What a reply waits for. Every hold ends after a while, so that a replay after a crash, in which
+/// others may have nothing left to ask, cannot stand still.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// Another agent's request.
+    #[serde(default)]
+    pub until: Option<Until>,
+    /// A gate that a test opens.
+    #[serde(default)]
+    pub gate: Option<String>,
+    /// Milliseconds after which it goes on anyway.
+    #[serde(default = "ten_seconds")]
+    pub at_most_ms: u64,
+}
+
+fn ten_seconds() -> u64 {
+    10_000
+}
+
+/// A point of another agent's part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// The agent.
+    pub agent: String,
+    /// Its step, from 0.
+    pub step: usize,
+    /// Whether the request or the reply counts.
+    #[serde(default)]
+    pub point: Point,
+}
+
+/// A moment of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Point {
+    /// It came in.
+    #[default]
+    Arrived,
+    /// Its reply was sent whole.
+    Answered,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Fault {
+    /// Answers with a status.
+    Status {
+        /// The status.
+        status: u16,
+        /// The `Retry-After` header.
+        #[serde(default)]
+        retry_after: Option<String>,
+        /// The body; one in the provider's shape when empty.
+        #[serde(default)]
+        body: String,
+    },
+    /// Closes the connection after so many bytes of the stream.
+    Cut {
+        /// How many.
+        bytes: usize,
+    },
+    /// Sends an error event after the first event.
+    ErrorEvent {
+        /// Its type, such as `overloaded_error`.
+        kind: String,
+        /// Its message.
+        message: String,
+    },
+    /// Sends so many bytes, then nothing until the client leaves.
+    Stall {
+        /// How many.
+        bytes: usize,
+    },
+    /// Sends this instead of a stream.
+    Raw {
+        /// The `Content-Type`.
+        content_type: String,
+        /// The body.
+        body: String,
+    },
+}
+
+impl Hold {
+    /// Waits for a gate that a test opens.
+    #[must_use]
+    pub fn gate(name: &str) -> Self {
+        Self { until: None, gate: Some(name.to_owned()), at_most_ms: 60_000 }
+    }
+
+    /// Waits for another agent's request.
+    #[must_use]
+    pub fn until(agent: &str, step: usize, point: Point) -> Self {
+        let until = Some(Until { agent: agent.to_owned(), step, point });
+        Self { until, gate: None, at_most_ms: ten_seconds() }
+    }
+}
+
+impl Step {
+    /// Says something and stops.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    /// Calls one tool.
+    #[must_use]
+    pub fn call(name: &str, arguments: Value) -> Self {
+        Self::default().and_call(name, arguments)
+    }
+
+    /// Calls one more tool.
+    #[must_use]
+    pub fn and_call(mut self, name: &str, arguments: Value) -> Self {
+        self.calls.push(Call { name: name.to_owned(), arguments, id: String::new() });
+        self
+    }
+
+    /// Is withheld.
+    #[must_use]
+    pub fn held(mut self, hold: Hold) -> Self {
+        self.hold = Some(hold);
+        self
+    }
+
+    /// Fails first.
+    #[must_use]
+    pub fn failing(mut self, fault: Fault) -> Self {
+        self.faults.push(fault);
+        self
+    }
+
+    /// What goes wrong at the `attempt`th request, counted from 0.
+    pub(crate) fn fault(&self, attempt: usize) -> Option<&Fault> {
+        self.faults.get(attempt).or_else(|| self.faults.last().filter(|_| self.forever))
+    }
+}
+
+impl Agent {
+    /// The part of a team's member, whose system text begins "You are `name`".
+    #[must_use]
+    pub fn member(name: &str, steps: Vec<Step>) -> Self {
+        let when = When { system_contains: format!("You are `{name}`") };
+        Self { name: name.to_owned(), when, steps, after: None }
+    }
+
+    /// The reply for a conversation that holds so many.
+    pub(crate) fn step(&self, replies: usize) -> Step {
+        let after = || self.after.clone().unwrap_or_else(|| Step::text("Nothing more to do."));
+        self.steps.get(replies).cloned().unwrap_or_else(after)
+    }
+}
+
+impl Script {
+    /// A script of these parts.
+    #[must_use]
+    pub fn of(agents: Vec<Agent>) -> Self {
+        Self { agents, key: None }
+    }
+
+    /// Reads a script's JSON.
+    ///
+    /// # Errors
+    /// What serde says, with the place.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    pub(crate) fn agent(&self, system: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| system.contains(&agent.when.system_contains))
+    }
+}
