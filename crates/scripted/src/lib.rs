@@ -9,6 +9,7 @@
 mod anthropic;
 mod asked;
 mod openai;
+mod recall;
 mod script;
 mod server;
 mod validate;

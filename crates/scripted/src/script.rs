@@ -67,7 +67,8 @@ pub struct Step {
 pub struct Call {
     /// The tool.
     pub name: String,
-    /// Its arguments: a JSON value, or a string that is sent as it is.
+    /// Its arguments: a JSON value, or a string that is sent as it is. An argument of the form
+    /// `{"recall": "revision"}` becomes the value of that field in the newest tool result.
     pub arguments: Value,
     /// The call's id; made from the agent, the step and the place when empty.
     pub id: String,
@@ -93,7 +94,7 @@ fn ten_seconds() -> u64 {
     10_000
 }
 
-/// A point of another agent's part.
+/// A point of another agent's part. It counts as come when the agent is at it or past it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Until {

@@ -2,7 +2,7 @@
 
 use crate::asked::{Asked, WireName};
 use crate::script::{Call, Fault, Hold, Point, Script, Step};
-use crate::{anthropic, openai, validate};
+use crate::{anthropic, openai, recall, validate};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
@@ -63,6 +63,15 @@ struct Memory {
     points: BTreeSet<(String, usize, Point)>,
     gates: BTreeSet<String>,
     last: BTreeMap<String, String>,
+}
+
+impl Memory {
+    /// Says whether an agent came to a point or past it. Whoever asks for a later step had the reply
+    /// to the one before, even if that was in another life of this server.
+    fn is_past(&self, agent: &str, step: usize, point: Point) -> bool {
+        let from = (agent.to_owned(), step, point);
+        self.points.range(from..).next().is_some_and(|(who, _, _)| who == agent)
+    }
 }
 
 /// One request and its place in the script.
@@ -191,9 +200,10 @@ impl Stage {
 
     async fn wait(&self, hold: &Hold) {
         let open = |memory: &Memory| {
-            let until = hold.until.as_ref().is_none_or(|until| {
-                memory.points.contains(&(until.agent.clone(), until.step, until.point))
-            });
+            let until = hold
+                .until
+                .as_ref()
+                .is_none_or(|until| memory.is_past(&until.agent, until.step, until.point));
             let gate = hold.gate.as_ref().is_none_or(|gate| memory.gates.contains(gate));
             (until && gate).then_some(())
         };
@@ -260,7 +270,7 @@ async fn answer(wire: WireName, stage: Arc<Stage>, headers: &HeaderMap, body: &B
     let Some(agent) = stage.script.agent(&asked.system).cloned() else {
         return bad_request(wire, "the script has no agent for this system prompt");
     };
-    let step = agent.step(asked.replies);
+    let step = recall::recalled(agent.step(asked.replies), &request);
     let exchange = stage.admit(wire, &agent.name, asked.replies, &text);
     if let Some(hold) = &step.hold {
         stage.wait(hold).await;
