@@ -1,0 +1,118 @@
+//! The workspace's border. Every path a model names is resolved beneath the root by `cap-std`, which
+//! walks it component by component (with the kernel's help where it has it), so no `..`, absolute
+//! path or link leads out, not even one that is made while we look.
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Says why a path is not usable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PathRefused {
+    /// It names nothing.
+    #[error("the path is empty; name a file of the workspace")]
+    Empty,
+    /// It leads out.
+    #[error("{path} is outside the workspace; only paths inside it can be used")]
+    Outside {
+        /// As the model wrote it.
+        path: String,
+    },
+    /// It has a byte no path can have.
+    #[error("the path has a NUL character")]
+    Nul,
+    /// The workspace itself cannot be opened.
+    #[error("the workspace cannot be opened: {cause}")]
+    Workspace {
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// The workspace, opened.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    root: PathBuf,
+    dir: Dir,
+}
+
+impl Workspace {
+    pub(crate) fn open(root: &Path) -> Result<Self, PathRefused> {
+        let workspace = |cause| PathRefused::Workspace { cause };
+        let root = root.canonicalize().map_err(workspace)?;
+        let dir = Dir::open_ambient_dir(&root, ambient_authority()).map_err(workspace)?;
+        Ok(Self { root, dir })
+    }
+
+    /// Paths beneath this are opened without leaving the workspace.
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a model's words, relative to the root. Whether links on it lead out is found out
+    /// when it is opened.
+    pub(crate) fn relative(&self, path: &str) -> Result<PathBuf, PathRefused> {
+        if path.trim().is_empty() {
+            return Err(PathRefused::Empty);
+        }
+        if path.contains('\0') {
+            return Err(PathRefused::Nul);
+        }
+        let outside = || PathRefused::Outside { path: path.to_owned() };
+        let given = Path::new(path);
+        let given = if given.is_absolute() {
+            given.strip_prefix(&self.root).map_err(|_| outside())?
+        } else {
+            given
+        };
+        let mut relative = PathBuf::new();
+        for component in given.components() {
+            match component {
+                Component::Normal(part) => relative.push(part),
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    if !relative.pop() {
+                        return Err(outside());
+                    }
+                }
+                Component::RootDir | Component::Prefix(_) => return Err(outside()),
+            }
+        }
+        Ok(relative)
+    }
+
+    /// A directory to search, as an absolute path; the root for `None`.
+    pub(crate) fn directory(&self, path: Option<&str>) -> Result<PathBuf, String> {
+        let Some(path) = path.filter(|path| !path.trim().is_empty()) else {
+            return Ok(self.root.clone());
+        };
+        let relative = self.relative(path).map_err(|refused| refused.to_string())?;
+        if relative.as_os_str().is_empty() {
+            return Ok(self.root.clone());
+        }
+        let found = self.dir.canonicalize(&relative).map_err(|error| explain(path, &error))?;
+        Ok(self.root.join(found))
+    }
+}
+
+/// What went wrong with a path, in words that say what to do.
+pub(crate) fn explain(path: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("{path} does not exist; use glob to see what there is"),
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            format!("{path} leads outside the workspace; only paths inside it can be used")
+        }
+        io::ErrorKind::PermissionDenied => format!("{path}: permission denied"),
+        io::ErrorKind::IsADirectory => format!("{path} is a directory"),
+        io::ErrorKind::NotADirectory => format!("{path}: a part of the path is not a directory"),
+        _ if error.raw_os_error() == Some(nix::libc::EXDEV) => {
+            format!("{path} leads outside the workspace; only paths inside it can be used")
+        }
+        _ => format!("{path}: {error}"),
+    }
+}

@@ -1,0 +1,6 @@
+//! The workspace tools, on real files and real processes.
+
+mod bash;
+mod files;
+mod place;
+mod search;
