@@ -4,7 +4,7 @@
 use crate::load::decode_stored;
 use longboat_core::id::{MemberName, Seq, SessionId};
 use longboat_core::log::Record;
-use longboat_store::Store;
+use longboat_store::{Store, StoreError};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,19 +66,40 @@ pub enum Delta {
 /// How many notices a slow watcher may be behind before it has to read the store.
 pub(crate) const NOTICE_BACKLOG: usize = 4_096;
 
-/// Follows a team. Every durable record of every session it has heard of comes exactly once and in
-/// order, however slow the reader is; the other notices may be skipped.
+/// Follows a team. Every durable record of every session of the team comes exactly once and in its
+/// log's order, however slow the reader is; the other notices may be skipped.
 #[derive(Debug)]
 pub struct Follower {
     notices: broadcast::Receiver<Notice>,
     store: Arc<dyn Store>,
+    lead: SessionId,
     seen: BTreeMap<SessionId, Seq>,
     missed: VecDeque<Notice>,
 }
 
+/// Where a follower begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// With the first record of the team.
+    Start,
+    /// With the next record.
+    Now,
+}
+
 impl Follower {
-    pub(crate) fn new(notices: broadcast::Receiver<Notice>, store: Arc<dyn Store>) -> Self {
-        Self { notices, store, seen: BTreeMap::new(), missed: VecDeque::new() }
+    pub(crate) async fn new(
+        notices: broadcast::Receiver<Notice>,
+        store: Arc<dyn Store>,
+        lead: SessionId,
+        since: Since,
+    ) -> Result<Self, StoreError> {
+        let (seen, missed) = (BTreeMap::new(), VecDeque::new());
+        let mut follower = Self { notices, store, lead, seen, missed };
+        match since {
+            Since::Start => follower.catch_up().await?,
+            Since::Now => follower.seen = follower.heads().await?,
+        }
+        Ok(follower)
     }
 
     /// The next notice; `None` when the team is gone.
@@ -92,19 +113,26 @@ impl Follower {
             }
             match self.notices.recv().await {
                 Ok(Notice::Committed { session, record }) => {
-                    if self.is_news(&session, record.seq) {
+                    let expected = self.seen.get(&session).copied().unwrap_or_default();
+                    if record.seq > expected {
+                        self.catch_up().await.ok();
+                    } else if self.is_news(&session, record.seq) {
                         return Some(Notice::Committed { session, record });
                     }
                 }
                 Ok(notice) => return Some(notice),
-                Err(broadcast::error::RecvError::Lagged(_)) => self.catch_up().await,
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    // A store that cannot be read now is read at the next lag; nothing is skipped
+                    // meanwhile, since what is seen does not move on.
+                    self.catch_up().await.ok();
+                }
                 Err(broadcast::error::RecvError::Closed) => return None,
             }
         }
     }
 
     fn is_news(&mut self, session: &SessionId, seq: Seq) -> bool {
-        let next = self.seen.entry(session.clone()).or_insert(seq);
+        let next = self.seen.entry(session.clone()).or_default();
         if seq < *next {
             return false;
         }
@@ -112,21 +140,37 @@ impl Follower {
         true
     }
 
-    /// Reads from the store what the channel no longer has.
-    async fn catch_up(&mut self) {
-        let sessions: Vec<(SessionId, Seq)> =
-            self.seen.iter().map(|(session, seq)| (session.clone(), *seq)).collect();
-        for (session, from) in sessions {
-            let Ok(records) = self.store.read(&session, from, NOTICE_BACKLOG * 4).await else {
-                continue;
-            };
-            for stored in records {
-                let Ok(record) = decode_stored(stored) else { break };
-                if self.is_news(&session, record.seq) {
-                    let session = session.clone();
-                    self.missed.push_back(Notice::Committed { session, record: Arc::new(record) });
+    /// The team's sessions, and how many records each has.
+    async fn heads(&self) -> Result<BTreeMap<SessionId, Seq>, StoreError> {
+        let prefix = format!("{}.", self.lead);
+        let all = self.store.sessions().await?.into_iter();
+        let ours = all
+            .filter(|head| head.session == self.lead || head.session.as_str().starts_with(&prefix));
+        Ok(ours.map(|head| (head.session, head.head)).collect())
+    }
+
+    /// Reads from the store what has not been seen.
+    async fn catch_up(&mut self) -> Result<(), StoreError> {
+        for (session, head) in self.heads().await? {
+            let mut from = self.seen.get(&session).copied().unwrap_or_default();
+            while from < head {
+                let page = self.store.read(&session, from, CATCH_UP_PAGE).await?;
+                if page.is_empty() {
+                    break;
+                }
+                for stored in page {
+                    from = stored.seq.next();
+                    let Ok(record) = decode_stored(stored) else { continue };
+                    if self.is_news(&session, record.seq) {
+                        let (session, record) = (session.clone(), Arc::new(record));
+                        self.missed.push_back(Notice::Committed { session, record });
+                    }
                 }
             }
         }
+        Ok(())
     }
 }
+
+/// Records read at once when a follower catches up.
+const CATCH_UP_PAGE: usize = 1_000;

@@ -2,7 +2,6 @@
 
 use super::look::{Failure, Look, write_json};
 use crate::report::list_sessions;
-use std::io::Write;
 
 /// Teams shown when not all are asked for.
 const NEWEST: usize = 20;

@@ -3,7 +3,6 @@
 use super::look::{Failure, Look, write_json};
 use crate::report::{Detail, LookError, TeamLogs, TeamStory, Transcript, find_session, read_team};
 use longboat_core::id::SessionId;
-use std::io::Write;
 
 /// What can be asked of it.
 #[derive(Debug, clap::Args)]

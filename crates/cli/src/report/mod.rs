@@ -13,11 +13,11 @@ mod team;
 mod transcript;
 mod when;
 
-pub(crate) use export::{Exported, Flaw, export_session};
+pub(crate) use export::export_session;
 pub(crate) use log::{LookError, TeamLogs, find_session, read_roster, read_team, sessions_of_team};
 pub(crate) use page::Page;
 pub(crate) use plain::{one_line, plain};
-pub(crate) use sessions::{Listed, list_sessions};
+pub(crate) use sessions::list_sessions;
 pub(crate) use team::TeamStory;
 pub(crate) use transcript::{Detail, Transcript};
 

@@ -6,7 +6,7 @@ use super::input::{
 };
 use super::view::TeamView;
 use super::watch::WaitEnd;
-use crate::notice::{Follower, Notice};
+use crate::notice::{Follower, Notice, Since};
 use longboat_core::id::{EventKey, ItemId, MemberName, Origin, Revision, SessionId, TeamId};
 use longboat_core::log::Lane;
 use longboat_core::team::{InterruptRefused, SendRefused, SpawnRefused, TaskCommand, TaskRefused};
@@ -121,10 +121,14 @@ impl TeamHandle {
         &self.team
     }
 
-    /// Follows the team from now on.
-    #[must_use]
-    pub fn follow(&self) -> Follower {
-        Follower::new(self.notices.subscribe(), Arc::clone(&self.store))
+    /// Follows the team.
+    ///
+    /// # Errors
+    /// [`TeamFault::Store`] when the store cannot be read.
+    pub async fn follow(&self, since: Since) -> Result<Follower, TeamFault> {
+        let (notices, store) = (self.notices.subscribe(), Arc::clone(&self.store));
+        let follower = Follower::new(notices, store, self.team.lead().clone(), since);
+        follower.await.map_err(|error| TeamFault::Store { cause: error.to_string() })
     }
 
     /// The team as it is.

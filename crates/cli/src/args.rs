@@ -1,0 +1,124 @@
+//! The command line.
+
+use crate::commands;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use longboat_core::content::Wire;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Examples:
+  longboat demo                         a whole team run, without any key
+  longboat run \"Fix the failing test. Use a team: one to find, one to fix.\"
+  longboat resume                       go on with the latest run
+  longboat show                         members, tasks and mail of the latest run
+
+Models: set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, DEEPSEEK_API_KEY, …) and a
+model (--model, LONGBOAT_MODEL, or [model] default in longboat.toml), written
+PROVIDER/MODEL, for example deepseek/deepseek-chat or ollama/qwen3.
+
+Exit codes: 0 done; 1 the run ended, but not well; 2 something must be set or
+asked for differently; 3 the store is held or cannot be used; 130 stopped.";
+
+/// Runs a team of language-model agents on one task. No message between them is
+/// ever lost, doubled, reordered or left unread.
+#[derive(Debug, Parser)]
+#[command(name = "longboat", version, after_help = AFTER_HELP, max_term_width = 80)]
+pub(crate) struct CommandLine {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArgs {
+    /// Work in this directory instead of the current one
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Keep sessions in this file instead of the workspace's own
+    #[arg(long, global = true, value_name = "FILE", env = "LONGBOAT_STORE")]
+    pub(crate) store: Option<PathBuf>,
+    /// Read this configuration file and no other
+    #[arg(long, global = true, value_name = "FILE", env = "LONGBOAT_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Colour the output
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Which model, for the commands that start one.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ModelArgs {
+    /// The model, PROVIDER/MODEL
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Where it is, instead of the provider's own place; such as http://127.0.0.1:8080/v1
+    #[arg(long, value_name = "URL", env = "LONGBOAT_BASE_URL")]
+    pub(crate) base_url: Option<String>,
+    /// What it speaks there; of use with --base-url and a model without a provider
+    #[arg(long, value_name = "WIRE")]
+    pub(crate) wire: Option<WireArg>,
+}
+
+/// A wire's name on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WireArg {
+    /// OpenAI chat completions, and everything compatible
+    OpenaiChat,
+    /// Anthropic messages
+    Anthropic,
+}
+
+impl From<WireArg> for Wire {
+    fn from(wire: WireArg) -> Self {
+        match wire {
+            WireArg::OpenaiChat => Self::OpenaiChat,
+            WireArg::Anthropic => Self::Anthropic,
+        }
+    }
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct ShowingArgs {
+    /// Print every event as one JSON line, and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the lead's answer only
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a task to its end, with a lead and the teammates it makes
+    Run(commands::run::RunArgs),
+    /// Go on with a run that was stopped, or say more to one that ended
+    Resume(commands::resume::ResumeArgs),
+    /// Start a new session from the ended turns of another
+    Fork(commands::fork::ForkArgs),
+    /// List the sessions of this workspace
+    Sessions(commands::sessions::SessionsArgs),
+    /// Show a team, its tasks and its mail, or a member's transcript
+    Show(commands::show::ShowArgs),
+    /// Write every event as JSON lines
+    Export(commands::export::ExportArgs),
+    /// Print completions for a shell
+    Completions(commands::completions::CompletionsArgs),
+    /// Serve a script as a language model, for tests
+    #[command(hide = true)]
+    ScriptedModel(commands::scripted_model::ScriptedModelArgs),
+}

@@ -1,0 +1,202 @@
+//! The composition root: the one place that picks a clock, ids, a store, models and tools.
+
+use crate::args::ModelArgs;
+use crate::config::{Config, ConfigError, ModelName, Provider};
+use crate::roles;
+use longboat_core::content::Wire;
+use longboat_core::id::SessionId;
+use longboat_core::limits::Limits;
+use longboat_core::time::Timestamp;
+use longboat_engine::{Clock, Ids, ModelMissing, Models, Ports, Settings, Teams};
+use longboat_model::{Model, connect};
+use longboat_store::{Holder, OpenError, SqliteStore};
+use longboat_workspace::{WorkspaceSettings, WorkspaceTools};
+use rand::Rng;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Bytes of `AGENTS.md` that members are told.
+const INSTRUCTION_BYTES: u64 = 64 * 1024;
+
+/// Says why the parts cannot be joined.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AssemblyError {
+    /// The model's provider wants a key and has none.
+    #[error("{model} needs a key: set {variable}, or use --base-url for a server that needs none")]
+    NoKey {
+        /// The model.
+        model: String,
+        /// The variable to set.
+        variable: String,
+    },
+}
+
+/// Everything a command that runs teams needs.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    /// The teams.
+    pub(crate) teams: Teams,
+    /// Where their logs are kept.
+    pub(crate) store: Arc<SqliteStore>,
+    /// What is noteworthy about how it was put together.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Joins the parts, and takes the store into possession.
+pub(crate) fn assemble(config: &Config) -> Result<Assembly, OpenError> {
+    let command: Vec<String> = std::env::args().take(2).collect();
+    let holder =
+        Holder { pid: std::process::id(), started: SystemClock.now(), command: command.join(" ") };
+    let store = Arc::new(SqliteStore::open(&config.store, &holder)?);
+    let (roles, warnings) = roles::read(&config.workspace);
+    let mut settings = Settings::new(config.spill());
+    settings.limits = limits(config);
+    settings.roles = roles;
+    settings.instructions = instructions(&config.workspace);
+    if let Some(seconds) = config.file.agents.release_after_s {
+        settings.release_after = Duration::from_secs(seconds);
+    }
+    let ports = Ports {
+        store: Arc::clone(&store) as Arc<dyn longboat_store::Store>,
+        models: Arc::new(ConfiguredModels::new(config.providers.clone())),
+        toolbox: Arc::new(WorkspaceTools::new(workspace_settings(config))),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(RandomIds),
+    };
+    Ok(Assembly { teams: Teams::new(ports, settings), store, warnings })
+}
+
+/// The model to use: the flag's, the environment's or the file's, checked.
+pub(crate) fn choose_model(
+    config: &Config,
+    args: &ModelArgs,
+) -> Result<ModelName, crate::exit::CommandError> {
+    let named = args.model.as_ref().or(config.default_model.as_ref());
+    let mut text = named.cloned().ok_or(ConfigError::NoModel)?;
+    let known = |text: &str| ModelName::parse(text, &config.providers).is_ok();
+    if let (Some(wire), false) = (args.wire, known(&text)) {
+        let provider = match Wire::from(wire) {
+            Wire::OpenaiChat => "openai",
+            Wire::Anthropic => "anthropic",
+        };
+        text = format!("{provider}/{text}");
+    }
+    let mut name = ModelName::parse(&text, &config.providers)?;
+    name.base_url = args.base_url.clone().or(name.base_url);
+    let provider = config.providers.get(&name.provider);
+    if let Some(provider) = provider
+        && provider.endpoint(&name).is_none()
+    {
+        let variable = provider.key_env.clone().unwrap_or_default();
+        return Err(AssemblyError::NoKey { model: name.to_string(), variable }.into());
+    }
+    Ok(name)
+}
+
+fn limits(config: &Config) -> Limits {
+    let (set, default) = (&config.file.limits, Limits::default());
+    Limits {
+        teammates: set.teammates.unwrap_or(default.teammates),
+        live_tasks: set.live_tasks.unwrap_or(default.live_tasks),
+        pending_per_target: set.pending_per_target.unwrap_or(default.pending_per_target),
+        framed_message_bytes: set.framed_message_bytes.unwrap_or(default.framed_message_bytes),
+    }
+}
+
+fn workspace_settings(config: &Config) -> WorkspaceSettings {
+    let (environment, also) = (config.environment.iter(), &config.file.tools.environment);
+    let mut settings = WorkspaceSettings::allowed(environment, also);
+    if let Some(seconds) = config.file.tools.bash_timeout_s {
+        settings.bash_timeout = Duration::from_secs(seconds.max(1));
+    }
+    settings
+}
+
+/// What the project says to every member.
+fn instructions(workspace: &Path) -> Option<String> {
+    use std::io::Read;
+    let file = std::fs::File::open(workspace.join("AGENTS.md")).ok()?;
+    let mut bytes = Vec::new();
+    file.take(INSTRUCTION_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// The machine's wall clock.
+#[derive(Debug)]
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    fn now(&self) -> Timestamp {
+        // A clock before 1970 reads as 1970.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(u64::try_from(since.as_millis()).unwrap_or(0))
+    }
+}
+
+/// Random ids, long enough that nobody has made them before.
+#[derive(Debug)]
+struct RandomIds;
+
+/// Letters and digits that are not taken for each other (Crockford's base 32).
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+fn random(length: usize) -> String {
+    let mut rng = rand::rng();
+    let letters = std::iter::repeat_with(|| LETTERS.get(rng.random_range(0..LETTERS.len())));
+    letters.flatten().take(length).map(|letter| char::from(*letter)).collect()
+}
+
+impl Ids for RandomIds {
+    #[expect(clippy::expect_used, reason = "a letter, a dash and base 32 are a session id")]
+    fn session(&self) -> SessionId {
+        SessionId::new(format!("s-{}", random(12))).expect("a session id")
+    }
+
+    fn prompt(&self) -> String {
+        random(16)
+    }
+
+    fn jitter(&self) -> f64 {
+        rand::rng().random_range(0.0..=1.0)
+    }
+}
+
+/// The models of the configuration, connected when they are first asked for.
+#[derive(Debug)]
+struct ConfiguredModels {
+    providers: BTreeMap<String, Provider>,
+    connected: Mutex<HashMap<String, Arc<dyn Model>>>,
+}
+
+impl ConfiguredModels {
+    fn new(providers: BTreeMap<String, Provider>) -> Self {
+        Self { providers, connected: Mutex::default() }
+    }
+
+    fn connect(&self, name: &str) -> Result<Arc<dyn Model>, String> {
+        let parsed = ModelName::parse(name, &self.providers).map_err(|error| error.to_string())?;
+        let provider = self.providers.get(&parsed.provider).ok_or("its provider is unknown")?;
+        let endpoint = provider.endpoint(&parsed).ok_or_else(|| {
+            let variable = provider.key_env.as_deref().unwrap_or("its key");
+            format!("it needs a key: set {variable}")
+        })?;
+        connect(endpoint).map_err(|error| error.to_string())
+    }
+}
+
+impl Models for ConfiguredModels {
+    fn find(&self, name: &str) -> Result<Arc<dyn Model>, ModelMissing> {
+        let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = connected.get(name) {
+            return Ok(Arc::clone(model));
+        }
+        let model =
+            self.connect(name).map_err(|reason| ModelMissing { name: name.to_owned(), reason })?;
+        connected.insert(name.to_owned(), Arc::clone(&model));
+        Ok(model)
+    }
+}

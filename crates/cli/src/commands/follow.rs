@@ -1,0 +1,169 @@
+//! Following a run to its end: what `run`, `resume` and `demo` have in common.
+
+use crate::args::{Color, ShowingArgs};
+use crate::config::Config;
+use crate::exit::{self, CommandError};
+use crate::live::{Display, Showing};
+use futures::FutureExt;
+use longboat_engine::{Follower, RunEnd, Since, TeamHandle};
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How often a terminal is drawn anew.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// How a run was left.
+#[derive(Debug)]
+pub(crate) enum Left {
+    /// It came to rest.
+    Ended(RunEnd),
+    /// Somebody stopped it; it can go on.
+    Stopped,
+}
+
+/// The ways in which people stop a process.
+struct Stops {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stops {
+    fn new() -> Result<Self, CommandError> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|source| CommandError::Io { doing: "listening for Ctrl-C", source })
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// How a run is to be shown.
+pub(crate) fn showing(args: ShowingArgs, color: Color, config: &Config) -> Showing {
+    if args.json {
+        return Showing::Json;
+    }
+    if args.quiet {
+        return Showing::Quiet;
+    }
+    if !io::stderr().is_terminal() {
+        return Showing::Lines;
+    }
+    let width =
+        terminal_size::terminal_size_of(io::stderr()).map_or(80, |(width, _)| width.0.into());
+    Showing::Terminal { width, colour: coloured(color, true, config) }
+}
+
+/// Says whether to colour what goes to a place that is, or is not, a terminal.
+pub(crate) fn coloured(color: Color, terminal: bool, config: &Config) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => terminal && config.environment.get("NO_COLOR").is_none(),
+    }
+}
+
+/// Follows a team from the beginning or from now, and lets `begin` set it going once nothing it
+/// does can be missed.
+pub(crate) async fn follow<B>(
+    team: &TeamHandle,
+    display: &mut Display,
+    since: Since,
+    begin: B,
+) -> Result<Left, CommandError>
+where
+    B: Future<Output = Result<(), CommandError>>,
+{
+    let mut stops = Stops::new()?;
+    let mut follower = team.follow(since).await?;
+    begin.await?;
+    let end = team.quiescent();
+    tokio::pin!(end);
+    let mut frame = tokio::time::interval(FRAME);
+    loop {
+        tokio::select! {
+            biased;
+            () = stops.next() => {
+                stop(team, display, &mut stops).await;
+                return Ok(Left::Stopped);
+            }
+            end = &mut end => {
+                let end = end?;
+                show_rest(&mut follower, display)?;
+                display.finish();
+                return Ok(Left::Ended(end));
+            }
+            notice = follower.next() => match notice {
+                Some(notice) => display.notice(&notice).map_err(write_error)?,
+                None => return Err(longboat_engine::TeamFault::Closed.into()),
+            },
+            _ = frame.tick() => display.redraw(),
+        }
+    }
+}
+
+fn write_error(source: io::Error) -> CommandError {
+    CommandError::Io { doing: "writing the events", source }
+}
+
+/// Shows what is known already, so that the end does not overtake the events.
+fn show_rest(follower: &mut Follower, display: &mut Display) -> Result<(), CommandError> {
+    while let Some(Some(notice)) = follower.next().now_or_never() {
+        display.notice(&notice).map_err(write_error)?;
+    }
+    Ok(())
+}
+
+/// Drains a team; a second wish to stop ends the process at once.
+async fn stop(team: &TeamHandle, display: &mut Display, stops: &mut Stops) {
+    display.finish();
+    display.say("stopping: what is decided is being written (once more to stop at once)");
+    tokio::select! {
+        () = team.close() => {}
+        () = stops.next() => std::process::exit(exit::STOPPED.into()),
+    }
+}
+
+/// Says how a run ended: the lead's answer on standard output, what is amiss on standard error.
+/// Returns the exit code.
+#[expect(clippy::print_stderr, reason = "this is where people read how it ended")]
+pub(crate) fn tell(
+    left: &Left,
+    team: &TeamHandle,
+    showing: Showing,
+    config: &Config,
+) -> Result<u8, CommandError> {
+    let (session, flag) = (team.team(), config.store_flag());
+    let talks = matches!(showing, Showing::Terminal { .. } | Showing::Lines);
+    let (code, reasons) = match left {
+        Left::Ended(end) => {
+            if showing != Showing::Json && !end.final_text.is_empty() {
+                let mut out = io::stdout().lock();
+                let text = crate::report::plain(&end.final_text);
+                writeln!(out, "{text}")
+                    .map_err(|source| CommandError::Io { doing: "writing the answer", source })?;
+            }
+            exit::of_run(end)
+        }
+        Left::Stopped => {
+            (exit::STOPPED, vec![format!("stopped; go on with: longboat resume {session}{flag}")])
+        }
+    };
+    for reason in &reasons {
+        eprintln!("longboat: {}", crate::report::one_line(reason));
+    }
+    if talks && matches!(left, Left::Ended(_)) {
+        eprintln!("look at it with: longboat show {session}{flag}");
+    }
+    Ok(code)
+}

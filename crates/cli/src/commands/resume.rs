@@ -1,0 +1,78 @@
+//! `longboat resume`: go on where a run was left, however it was left.
+
+use super::follow::{follow, showing, tell};
+use super::run::{read_prompt, say};
+use crate::args::{GlobalArgs, ShowingArgs};
+use crate::assemble::assemble;
+use crate::config::Config;
+use crate::exit::{CommandError, UsageError};
+use crate::live::Display;
+use crate::report::find_session;
+use longboat_core::id::SessionId;
+use longboat_engine::Since;
+use longboat_store::Store;
+
+/// What can be asked of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResumeArgs {
+    /// A session's id, the beginning of one, or "latest"
+    #[arg(default_value = "latest")]
+    id: String,
+    /// Something more for the lead; - reads it from standard input
+    prompt: Option<String>,
+    #[command(flatten)]
+    showing: ShowingArgs,
+}
+
+/// Goes on with a run.
+pub(crate) async fn run(
+    args: &ResumeArgs,
+    global: &GlobalArgs,
+    config: &Config,
+) -> Result<u8, CommandError> {
+    let prompt = args.prompt.as_deref().map(read_prompt).transpose()?;
+    let assembly = assemble(config)?;
+    let asked = pick(&*assembly.store, &args.id, config).await?;
+    let lead = lead_of(&asked);
+    let team = assembly.teams.resume(&lead).await?;
+    let showing = showing(args.showing, global.color, config);
+    let mut display = Display::new(showing, lead.clone());
+    if lead != asked {
+        display.say(&format!("{asked} is a teammate; its whole team goes on"));
+    }
+    display.say(&format!("session {lead} goes on"));
+    let begin = async {
+        match prompt {
+            Some(prompt) => say(&assembly.teams, &team, prompt).await,
+            None => Ok(()),
+        }
+    };
+    let left = follow(&team, &mut display, Since::Now, begin).await?;
+    team.close().await;
+    let code = tell(&left, &team, showing, config)?;
+    assembly.store.close().await;
+    Ok(code)
+}
+
+/// The session a person means.
+pub(crate) async fn pick(
+    store: &dyn Store,
+    asked: &str,
+    config: &Config,
+) -> Result<SessionId, CommandError> {
+    use crate::report::LookError;
+    match find_session(store, asked).await {
+        Ok(session) => Ok(session),
+        Err(LookError::Empty) => {
+            let store = config.store.display().to_string();
+            Err(CommandError::Usage(UsageError::NoSession { store }))
+        }
+        Err(error) => Err(CommandError::Look(super::look::Failure::Look(error))),
+    }
+}
+
+/// The lead of a session's team.
+fn lead_of(session: &SessionId) -> SessionId {
+    let lead = session.as_str().split('.').next().unwrap_or_default();
+    SessionId::new(lead).unwrap_or_else(|_| session.clone())
+}

@@ -1,0 +1,78 @@
+//! `longboat run`: a task, from its prompt to its end.
+
+use super::follow::{follow, showing, tell};
+use crate::args::{GlobalArgs, ModelArgs, ShowingArgs};
+use crate::assemble::{assemble, choose_model};
+use crate::config::Config;
+use crate::exit::{CommandError, UsageError};
+use crate::live::Display;
+use longboat_core::id::{ItemId, MemberName};
+use longboat_core::limits::PROMPT_BYTES;
+use longboat_core::log::Lane;
+use longboat_engine::{Since, TeamHandle, Teams};
+use std::io::{self, Read};
+
+/// What can be asked of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// What is to be done; - reads it from standard input
+    prompt: String,
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    showing: ShowingArgs,
+}
+
+/// Runs a task.
+pub(crate) async fn run(
+    args: &RunArgs,
+    global: &GlobalArgs,
+    config: &Config,
+) -> Result<u8, CommandError> {
+    let prompt = read_prompt(&args.prompt)?;
+    let model = choose_model(config, &args.model)?.to_string();
+    let assembly = assemble(config)?;
+    let teams = &assembly.teams;
+    let workspace = config.workspace.display().to_string();
+    let team = teams.create(workspace.clone(), model.clone()).await?;
+    let showing = showing(args.showing, global.color, config);
+    let mut display = Display::new(showing, team.team().lead().clone());
+    for warning in &assembly.warnings {
+        display.say(&format!("passed over {warning}"));
+    }
+    display.say(&format!("session {} · {model} · {workspace}", team.team()));
+    let begin = say(teams, &team, prompt);
+    let left = follow(&team, &mut display, Since::Start, begin).await?;
+    team.close().await;
+    let code = tell(&left, &team, showing, config)?;
+    assembly.store.close().await;
+    Ok(code)
+}
+
+/// The prompt, from the command line or from standard input.
+pub(crate) fn read_prompt(given: &str) -> Result<String, CommandError> {
+    let mut prompt = given.to_owned();
+    if given == "-" {
+        prompt.clear();
+        let most = PROMPT_BYTES as u64 + 1;
+        io::stdin().lock().take(most).read_to_string(&mut prompt).map_err(|source| {
+            CommandError::Io { doing: "reading the prompt from standard input", source }
+        })?;
+    }
+    if prompt.trim().is_empty() {
+        return Err(CommandError::Usage(UsageError::EmptyPrompt));
+    }
+    Ok(prompt)
+}
+
+/// Queues a person's words for the lead.
+pub(crate) async fn say(
+    teams: &Teams,
+    team: &TeamHandle,
+    prompt: String,
+) -> Result<(), CommandError> {
+    #[expect(clippy::expect_used, reason = "letters and digits are an item id")]
+    let item = ItemId::new(format!("prompt/{}", teams.ids().prompt())).expect("an item id");
+    team.prompt(&MemberName::lead(), Lane::NextTurn, item, prompt).await?;
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! The configuration: defaults, the user's file, the project's file, the environment, flags; later
+//! ones over earlier ones. This is the only place that reads the environment.
+
+mod file;
+mod provider;
+
+pub(crate) use file::ConfigError;
+pub(crate) use provider::{ModelName, Provider};
+
+use crate::args::GlobalArgs;
+use file::{ConfigFile, load};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The environment, read once.
+#[derive(Debug, Clone)]
+pub(crate) struct Environment(BTreeMap<String, String>);
+
+/// All that is set.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// The workspace, canonical.
+    pub(crate) workspace: PathBuf,
+    /// The store's file.
+    pub(crate) store: PathBuf,
+    /// Says whether the store is not the one this workspace has by default.
+    pub(crate) store_is_given: bool,
+    /// The environment.
+    pub(crate) environment: Environment,
+    /// The providers, by name.
+    pub(crate) providers: BTreeMap<String, Provider>,
+    /// The model to use when none is named, `provider/model`.
+    pub(crate) default_model: Option<String>,
+    /// What the files say, for the parts that take it from there.
+    pub(crate) file: ConfigFile,
+}
+
+impl Environment {
+    /// Reads it. Variables that are not text are passed over.
+    pub(crate) fn read() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self(std::env::vars_os().filter_map(text).collect())
+    }
+
+    /// A variable that is set to something.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// All of it.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        self.0.iter().map(|(name, value)| (name.clone(), value.clone()))
+    }
+}
+
+impl Config {
+    /// Reads everything that is set.
+    pub(crate) fn read(global: &GlobalArgs) -> Result<Self, ConfigError> {
+        let environment = Environment::read();
+        let directory = global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+        let workspace = directory.canonicalize().map_err(|source| ConfigError::Workspace {
+            path: directory.display().to_string(),
+            source,
+        })?;
+        let mut file = ConfigFile::default();
+        for path in files(global, &environment, &workspace) {
+            file = file.under(load(&path)?);
+        }
+        let given = global.store.clone();
+        let store_is_given = given.is_some();
+        let store = match given {
+            Some(store) => store,
+            None => default_store(&environment, &workspace)?,
+        };
+        let mut providers = provider::built_in(&environment);
+        for (name, set) in &file.providers {
+            let known = providers.remove(name);
+            let merged = set.over(name, known, &environment)?;
+            providers.insert(name.clone(), merged);
+        }
+        let default_model =
+            environment.get("LONGBOAT_MODEL").map(str::to_owned).or(file.model.default.clone());
+        Ok(Self { workspace, store, store_is_given, environment, providers, default_model, file })
+    }
+
+    /// Where output that is too long goes: beside the store.
+    pub(crate) fn spill(&self) -> PathBuf {
+        self.store.with_extension("spill")
+    }
+
+    /// What to add to a command line so that it uses this store.
+    pub(crate) fn store_flag(&self) -> String {
+        if self.store_is_given {
+            format!(" --store {}", self.store.display())
+        } else {
+            String::new()
+        }
+    }
+}
+
+/// The configuration files, the weakest first.
+fn files(global: &GlobalArgs, environment: &Environment, workspace: &Path) -> Vec<PathBuf> {
+    if let Some(only) = &global.config {
+        return vec![only.clone()];
+    }
+    let home = environment.get("HOME").map(PathBuf::from);
+    let user = environment
+        .get("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| home.as_ref().map(|home| home.join(".config")))
+        .map(|base| base.join("longboat/longboat.toml"));
+    let project = workspace
+        .ancestors()
+        .take_while(|directory| Some(*directory) != home.as_deref())
+        .map(|directory| directory.join("longboat.toml"))
+        .find(|path| path.is_file());
+    user.into_iter().filter(|path| path.is_file()).chain(project).collect()
+}
+
+/// The store of a workspace: outside of it, so that no agent's tool reaches it.
+fn default_store(environment: &Environment, workspace: &Path) -> Result<PathBuf, ConfigError> {
+    let base = environment
+        .get("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .or_else(|| environment.get("HOME").map(|home| Path::new(home).join(".local/share")))
+        .ok_or(ConfigError::NoHome)?;
+    let name = workspace.file_name().map_or("root".into(), |name| name.to_string_lossy());
+    let slug: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let hash = fnv(workspace.to_string_lossy().as_bytes());
+    Ok(base.join(format!("longboat/projects/{slug}-{hash:08x}/longboat.db")))
+}
+
+/// FNV-1a, 32 bits: a name for a path that is the same in every build (RFC draft eastlake-fnv).
+fn fnv(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}

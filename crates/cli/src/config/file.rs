@@ -1,0 +1,285 @@
+//! The files: TOML, with every key known. A key that is not is an error that names the nearest.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Says what is wrong with the configuration, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    /// The workspace is not there.
+    #[error("the directory {path} cannot be used: {source}")]
+    Workspace {
+        /// Which.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    Read {
+        /// Which.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not TOML of the right shape.
+    #[error("{path} is not valid: {reason}")]
+    Invalid {
+        /// Which.
+        path: String,
+        /// Where and why.
+        reason: String,
+    },
+    /// A file has a key that means nothing.
+    #[error("{path}: unknown key {key:?}{nearest}")]
+    UnknownKey {
+        /// Which file.
+        path: String,
+        /// The key, with what it is in.
+        key: String,
+        /// What was probably meant, as a clause.
+        nearest: String,
+    },
+    /// There is nowhere to put the store.
+    #[error("neither XDG_DATA_HOME nor HOME is set; say where the store is with --store")]
+    NoHome,
+    /// A provider of the file's own says too little.
+    #[error("provider {provider:?} needs {what} in longboat.toml")]
+    Provider {
+        /// Which.
+        provider: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// No model is set.
+    #[error(
+        "no model is set: use --model PROVIDER/MODEL, or set LONGBOAT_MODEL, or [model] default in longboat.toml, with the provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, DEEPSEEK_API_KEY, …); longboat demo needs none"
+    )]
+    NoModel,
+    /// The model's provider is unknown.
+    #[error(
+        "the model {model:?} names no known provider; the providers are {known}: write PROVIDER/MODEL"
+    )]
+    UnknownProvider {
+        /// What was asked for.
+        model: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+/// What the files say.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ConfigFile {
+    pub(crate) model: ModelSection,
+    pub(crate) providers: BTreeMap<String, ProviderSection>,
+    pub(crate) limits: LimitsSection,
+    pub(crate) tools: ToolsSection,
+    pub(crate) agents: AgentsSection,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelSection {
+    /// `provider/model`.
+    pub(crate) default: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ProviderSection {
+    pub(crate) wire: Option<longboat_core::content::Wire>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) api_key_env: Option<String>,
+    pub(crate) max_output_tokens: Option<u32>,
+    pub(crate) reasoning_effort: Option<String>,
+    pub(crate) thinking_tokens: Option<u32>,
+    pub(crate) echo_reasoning: Option<bool>,
+    pub(crate) idle_timeout_s: Option<u64>,
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitsSection {
+    pub(crate) teammates: Option<usize>,
+    pub(crate) live_tasks: Option<usize>,
+    pub(crate) pending_per_target: Option<usize>,
+    pub(crate) framed_message_bytes: Option<usize>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ToolsSection {
+    pub(crate) bash_timeout_s: Option<u64>,
+    pub(crate) environment: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AgentsSection {
+    pub(crate) release_after_s: Option<u64>,
+}
+
+/// The keys of each table, `*` for names that people choose.
+const KEYS: [(&str, &[&str]); 7] = [
+    ("", &["model", "providers", "limits", "tools", "agents"]),
+    ("model", &["default"]),
+    (
+        "providers.*",
+        &[
+            "wire",
+            "base_url",
+            "api_key_env",
+            "max_output_tokens",
+            "reasoning_effort",
+            "thinking_tokens",
+            "echo_reasoning",
+            "idle_timeout_s",
+            "headers",
+        ],
+    ),
+    ("limits", &["teammates", "live_tasks", "pending_per_target", "framed_message_bytes"]),
+    ("tools", &["bash_timeout_s", "environment"]),
+    ("agents", &["release_after_s"]),
+    ("providers", &[]),
+];
+
+impl ConfigFile {
+    /// Both, the other one over this.
+    pub(crate) fn under(mut self, over: Self) -> Self {
+        self.model.default = over.model.default.or(self.model.default);
+        for (name, section) in over.providers {
+            let below = self.providers.remove(&name).unwrap_or_default();
+            self.providers.insert(name, section.or(below));
+        }
+        self.limits = LimitsSection {
+            teammates: over.limits.teammates.or(self.limits.teammates),
+            live_tasks: over.limits.live_tasks.or(self.limits.live_tasks),
+            pending_per_target: over.limits.pending_per_target.or(self.limits.pending_per_target),
+            framed_message_bytes: over
+                .limits
+                .framed_message_bytes
+                .or(self.limits.framed_message_bytes),
+        };
+        self.tools.bash_timeout_s = over.tools.bash_timeout_s.or(self.tools.bash_timeout_s);
+        self.tools.environment.extend(over.tools.environment);
+        self.agents.release_after_s = over.agents.release_after_s.or(self.agents.release_after_s);
+        self
+    }
+}
+
+impl ProviderSection {
+    fn or(self, below: Self) -> Self {
+        let mut headers = below.headers;
+        headers.extend(self.headers);
+        Self {
+            wire: self.wire.or(below.wire),
+            base_url: self.base_url.or(below.base_url),
+            api_key_env: self.api_key_env.or(below.api_key_env),
+            max_output_tokens: self.max_output_tokens.or(below.max_output_tokens),
+            reasoning_effort: self.reasoning_effort.or(below.reasoning_effort),
+            thinking_tokens: self.thinking_tokens.or(below.thinking_tokens),
+            echo_reasoning: self.echo_reasoning.or(below.echo_reasoning),
+            idle_timeout_s: self.idle_timeout_s.or(below.idle_timeout_s),
+            headers,
+        }
+    }
+}
+
+/// Reads one file.
+pub(super) fn load(path: &Path) -> Result<ConfigFile, ConfigError> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::Read { path: shown.clone(), source })?;
+    parse(&shown, &text)
+}
+
+fn parse(path: &str, text: &str) -> Result<ConfigFile, ConfigError> {
+    let invalid = |error: toml::de::Error| ConfigError::Invalid {
+        path: path.to_owned(),
+        reason: one_line(&error),
+    };
+    let table: toml::Table = toml::from_str(text).map_err(invalid)?;
+    check_keys(path, "", &table)?;
+    toml::from_str(text).map_err(invalid)
+}
+
+fn one_line(error: &toml::de::Error) -> String {
+    error
+        .to_string()
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn check_keys(path: &str, at: &str, table: &toml::Table) -> Result<(), ConfigError> {
+    let pattern = match at.split_once('.') {
+        Some((section, _)) => format!("{section}.*"),
+        None => at.to_owned(),
+    };
+    let Some((_, known)) = KEYS.iter().find(|(name, _)| *name == pattern) else { return Ok(()) };
+    for (key, value) in table {
+        let full = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        if !known.is_empty() && !known.contains(&key.as_str()) {
+            let nearest = nearest(key, known);
+            return Err(ConfigError::UnknownKey { path: path.to_owned(), key: full, nearest });
+        }
+        // Headers are named by people.
+        if let (Some(below), true) = (value.as_table(), key != "headers") {
+            check_keys(path, &full, below)?;
+        }
+    }
+    Ok(())
+}
+
+fn nearest(key: &str, known: &[&str]) -> String {
+    let distance = |known: &&&str| strsim::damerau_levenshtein(key, known);
+    match known.iter().min_by_key(distance) {
+        Some(best) if strsim::damerau_levenshtein(key, best) <= 3 => {
+            format!("; did you mean {best:?}?")
+        }
+        _ => format!("; the keys are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse("longboat.toml", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_the_nearest() {
+        assert_eq!(
+            refused("[model]\ndefualt = \"x\"\n"),
+            "longboat.toml: unknown key \"model.defualt\"; did you mean \"default\"?"
+        );
+        assert_eq!(
+            refused("[providers.mine]\nbase_ulr = \"x\"\n"),
+            "longboat.toml: unknown key \"providers.mine.base_ulr\"; did you mean \"base_url\"?"
+        );
+        assert!(refused("xyzzy = 1\n").contains("the keys are model, providers"));
+    }
+
+    #[test]
+    fn what_is_not_toml_is_told_with_its_place() {
+        assert!(refused("[model\n").contains("line 1"));
+        assert!(refused("[limits]\nteammates = \"many\"\n").contains("line 2"));
+    }
+
+    #[test]
+    fn the_project_is_over_the_user() {
+        let user = parse("u", "[model]\ndefault = \"a/b\"\n[limits]\nteammates = 3\n").unwrap();
+        let project = parse("p", "[model]\ndefault = \"c/d\"\n").unwrap();
+        let both = user.under(project);
+        assert_eq!(both.model.default.as_deref(), Some("c/d"));
+        assert_eq!(both.limits.teammates, Some(3));
+    }
+}

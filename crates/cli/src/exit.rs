@@ -1,0 +1,129 @@
+//! What the process ends with, and the one line that says why.
+
+use crate::assemble::AssemblyError;
+use crate::config::ConfigError;
+use longboat_core::log::TurnOutcome;
+use longboat_engine::{RunEnd, TeamError, TeamFault};
+use longboat_store::OpenError;
+use std::error::Error;
+use std::process::ExitCode;
+
+/// The Lead's last turn was completed, and nothing is owed.
+pub(crate) const DONE: u8 = 0;
+/// The run ended, but not well.
+pub(crate) const UNDONE: u8 = 1;
+/// Something must be set or asked for differently.
+pub(crate) const USAGE: u8 = 2;
+/// The store is held by another process, or cannot be used.
+pub(crate) const STORE: u8 = 3;
+/// Stopped by Ctrl-C or SIGTERM.
+pub(crate) const STOPPED: u8 = 130;
+
+/// Everything that ends a command early.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// The configuration is wrong or incomplete.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The parts could not be joined.
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+    /// The store could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The team could not be opened.
+    #[error(transparent)]
+    Team(#[from] TeamError),
+    /// The team could not be asked.
+    #[error(transparent)]
+    Fault(#[from] TeamFault),
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] longboat_store::StoreError),
+    /// The terminal or a file could not be read or written.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There is no report.
+    #[error(transparent)]
+    Look(crate::commands::look::Failure),
+    /// What was asked for cannot be.
+    #[error("{0}")]
+    Usage(UsageError),
+}
+
+/// What was asked for cannot be.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UsageError {
+    /// There is no prompt.
+    #[error("the prompt is empty; say what is to be done: longboat run \"…\"")]
+    EmptyPrompt,
+    /// There is nothing to resume.
+    #[error("there is no session in {store} yet; start one with: longboat run \"…\"")]
+    NoSession {
+        /// Where.
+        store: String,
+    },
+    /// The script cannot be read.
+    #[error("the script {path} is not valid: {reason}")]
+    Script {
+        /// Which file.
+        path: String,
+        /// Where and why.
+        reason: String,
+    },
+}
+
+impl CommandError {
+    /// The exit code it calls for.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Config(_) | Self::Usage(_) | Self::Assembly(_) => USAGE,
+            Self::Open(OpenError::Missing { .. }) => USAGE,
+            Self::Open(_) | Self::Store(_) => STORE,
+            Self::Team(TeamError::Write(_) | TeamError::Store(_)) => STORE,
+            Self::Team(_) => USAGE,
+            Self::Look(failure) => failure.exit_code(),
+            Self::Fault(_) | Self::Io { .. } => UNDONE,
+        }
+    }
+}
+
+/// Prints why a command ended early.
+#[expect(clippy::print_stderr, reason = "this is where errors reach people")]
+pub(crate) fn report(error: &CommandError) -> ExitCode {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+        source = cause.source();
+    }
+    eprintln!("longboat: {line}");
+    ExitCode::from(error.code())
+}
+
+/// What a run that came to rest ends with, and why, when it is not well.
+pub(crate) fn of_run(end: &RunEnd) -> (u8, Vec<String>) {
+    let mut reasons = Vec::new();
+    match &end.lead {
+        Some(TurnOutcome::Completed) | None => {}
+        Some(TurnOutcome::Interrupted { by }) => {
+            reasons.push(format!("the lead's last turn was interrupted by {by}"));
+        }
+        Some(TurnOutcome::Failed { reason }) => {
+            reasons.push(format!("the lead's turn failed: {reason}"));
+        }
+    }
+    for (message, to, cause) in &end.owed {
+        reasons
+            .push(format!("{message} is still owed to {to}: {cause}; longboat resume tries again"));
+    }
+    (if reasons.is_empty() { DONE } else { UNDONE }, reasons)
+}
