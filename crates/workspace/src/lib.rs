@@ -3,6 +3,7 @@
 
 mod arguments;
 mod bash;
+mod capture;
 mod confine;
 mod edit;
 mod glob;

@@ -6,6 +6,7 @@ use crate::output::{SHOWN_BYTES, line};
 use crate::versions::Versions;
 use async_trait::async_trait;
 use base64::Engine;
+use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use longboat_core::content::{Block, ToolOutcome, ToolSpec};
 use longboat_engine::{Effect, Tool, ToolScope};
 use schemars::JsonSchema;
@@ -97,7 +98,11 @@ fn read(scope: &ToolScope, versions: &Versions, arguments: &Arguments) -> Result
 
 /// A file's bytes, if there are not too many.
 pub(crate) fn load(workspace: &Workspace, relative: &Path, shown: &str) -> Result<Vec<u8>, String> {
-    let file = workspace.dir().open(relative).map_err(|error| explain(shown, &error))?;
+    // Without waiting: opening a named pipe would hold the tool up until somebody writes to it.
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(nix::libc::O_NONBLOCK);
+    let opened = workspace.dir().open_with(relative, &options);
+    let file = opened.map_err(|error| explain(shown, &error))?;
     let metadata = file.metadata().map_err(|error| explain(shown, &error))?;
     if metadata.is_dir() {
         return Err(format!("{shown} is a directory; use glob to see what is in it"));

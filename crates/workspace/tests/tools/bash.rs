@@ -1,6 +1,7 @@
 //! Commands: bounded in time and words, and nothing of them outlives them.
 
 use super::place::{Place, text};
+use longboat_core::content::ToolStatus;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
@@ -112,12 +113,102 @@ async fn p14_a_call_that_is_dropped_leaves_nothing_running() {
 }
 
 #[tokio::test]
+async fn p14_a_call_that_is_cancelled_ends_by_itself_with_its_children() {
+    let place = Place::new();
+    let agent = place.agent();
+    let command = "echo start; (sleep 1000 & echo $! > pid; wait); echo never";
+    let path = place.root().join("pid");
+    let (outcome, pid) = tokio::join!(agent.call("bash", json!({"command": command})), async {
+        let pid = line_of(&path).await;
+        agent.cancel();
+        pid
+    });
+    assert_eq!(outcome.status, ToolStatus::Interrupted);
+    assert_eq!(text(&outcome), "start\n[interrupted; all it started was ended]");
+    gone(&pid).await;
+}
+
+#[tokio::test]
+async fn who_is_told_to_end_has_time_to_clean_up_even_when_the_call_is_dropped() {
+    let place = Place::new();
+    let clean =
+        "trap 'sleep 0.05; echo clean > cleaned; exit' TERM; echo $$ > pid; exec >/dev/null 2>&1
+        while :; do sleep 0.05; done";
+    let agent = place.agent();
+    let (pid, cleaned) = (place.root().join("pid"), place.root().join("cleaned"));
+    agent.refused("bash", json!({"command": clean, "timeout_ms": 1500})).await;
+    gone(&line_of(&pid).await).await;
+    assert_eq!(place.content("cleaned"), "clean\n");
+    std::fs::remove_file(&pid).unwrap();
+    std::fs::remove_file(&cleaned).unwrap();
+    let pid = tokio::select! {
+        out = agent.call("bash", json!({"command": clean})) => panic!("it ended: {}", text(&out)),
+        pid = line_of(&pid) => pid,
+    };
+    gone(&pid).await;
+    assert_eq!(place.content("cleaned"), "clean\n");
+}
+
+#[tokio::test]
+async fn a_silent_background_process_is_ended_and_named_too() {
+    let place = Place::new();
+    let command = "sleep 1000 >/dev/null 2>&1 & echo $! > pid; echo done";
+    let out = place.agent().ok("bash", json!({"command": command})).await;
+    assert_eq!(out, "done\n[exit code 0]\n[processes it left in the background were ended]");
+    gone(place.content("pid").trim()).await;
+}
+
+#[tokio::test]
+async fn a_process_that_left_the_group_is_not_claimed_to_be_ended() {
+    let place = Place::new();
+    let command = "setsid sleep 1000 & sleep 0.1; pgrep -n -x sleep > pid; echo done";
+    let command = command.replace("pgrep -n -x sleep", "echo $!");
+    let out = place.agent().ok("bash", json!({"command": command})).await;
+    let pid = nix::unistd::Pid::from_raw(place.content("pid").trim().parse().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    assert!(out.starts_with("done\n[exit code 0]\n[a process that left"), "{out}");
+}
+
+#[tokio::test]
+async fn a_command_that_dies_of_a_signal_says_which() {
+    let place = Place::new();
+    let out = place.agent().refused("bash", json!({"command": "echo x; kill -9 $$"})).await;
+    assert_eq!(out, "x\n[exit code 137 (SIGKILL)]");
+}
+
+#[tokio::test]
+async fn a_command_runs_to_its_end_when_its_output_cannot_be_kept() {
+    let place = Place::new();
+    place.file("not-a-directory", "");
+    let agent = place.agent().spilling_to(place.root().join("not-a-directory"));
+    let out = agent.ok("bash", json!({"command": "seq 1 20000; echo end > end"})).await;
+    assert!(out.starts_with("1\n2\n") && out.contains("could not be kept"), "{out}");
+    assert_eq!(place.content("end"), "end\n");
+}
+
+#[tokio::test]
 async fn nothing_outlives_a_parent_that_is_killed() {
     let place = Place::new();
     let tests = std::env::current_exe().unwrap();
     let example = tests.parent().unwrap().parent().unwrap().join("examples/run_bash");
     let mut parent = tokio::process::Command::new(example)
         .arg("(sleep 1000 & echo $! > pid; wait); echo never")
+        .current_dir(place.root())
+        .spawn()
+        .unwrap();
+    let pid = line_of(&place.root().join("pid")).await;
+    parent.kill().await.unwrap();
+    gone(&pid).await;
+}
+
+#[tokio::test]
+async fn what_ignores_being_told_to_end_does_not_outlive_a_killed_parent_either() {
+    let place = Place::new();
+    let tests = std::env::current_exe().unwrap();
+    let example = tests.parent().unwrap().parent().unwrap().join("examples/run_bash");
+    let stubborn = "trap '' TERM HUP INT; kill -TERM 0; echo $$ > pid; while :; do sleep 0.1; done";
+    let mut parent = tokio::process::Command::new(example)
+        .arg(stubborn)
         .current_dir(place.root())
         .spawn()
         .unwrap();

@@ -40,6 +40,26 @@ async fn read_answers_for_directories_binaries_pictures_and_nothing() {
 }
 
 #[tokio::test]
+async fn a_named_pipe_does_not_hold_a_tool_up() {
+    let place = Place::new();
+    place.file("a.txt", "text");
+    let mode = nix::sys::stat::Mode::S_IRWXU;
+    nix::unistd::mkfifo(&place.root().join("pipe"), mode).unwrap();
+    let agent = place.agent();
+    for (tool, arguments) in [
+        ("read", json!({"path": "pipe"})),
+        ("write", json!({"path": "pipe", "content": "x"})),
+        ("edit", json!({"path": "pipe", "old": "a", "new": "b"})),
+    ] {
+        assert_eq!(agent.refused(tool, arguments).await, "pipe is not a regular file");
+    }
+    assert_eq!(agent.ok("glob", json!({"pattern": "*"})).await, "a.txt\n");
+    assert_eq!(agent.ok("grep", json!({"pattern": "e"})).await, "a.txt:1:text\n");
+    let nothing = agent.ok("grep", json!({"pattern": "e", "path": "pipe"})).await;
+    assert_eq!(nothing, "[nothing fits]");
+}
+
+#[tokio::test]
 async fn every_way_out_of_the_workspace_is_refused() {
     let place = Place::new();
     std::fs::write(place.outside().join("secret"), "s3cret").unwrap();

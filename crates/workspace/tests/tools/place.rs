@@ -66,6 +66,17 @@ impl Place {
 }
 
 impl Agent {
+    /// Cancels every call of this agent.
+    pub(crate) fn cancel(&self) {
+        self.scope.cancel.cancel();
+    }
+
+    /// The same agent, with another directory for long output.
+    pub(crate) fn spilling_to(mut self, spill: PathBuf) -> Self {
+        self.scope.spill = spill;
+        self
+    }
+
     pub(crate) fn tool(&self, name: &str) -> &Arc<dyn Tool> {
         self.tools.iter().find(|tool| tool.spec().name == name).unwrap()
     }
