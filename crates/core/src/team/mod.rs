@@ -7,6 +7,7 @@ mod state;
 mod task;
 mod task_board;
 mod task_graph;
+mod task_refused;
 
 pub use framing::{frame, framed};
 pub use mailbox::{Mailbox, OwedMessage, SendRefused, decide_send};
@@ -15,7 +16,6 @@ pub use roster::{
     decide_interrupt, decide_spawn,
 };
 pub use state::TeamState;
-pub use task::{
-    Decided, Task, TaskAction, TaskCommand, TaskRefused, TaskState, TaskWarning, decide_task,
-};
+pub use task::{Decided, Task, TaskAction, TaskCommand, TaskState, decide_task};
 pub use task_board::{BoardContradiction, TaskBoard, TaskFilter, TaskStatus};
+pub use task_refused::{TaskRefused, TaskWarning};

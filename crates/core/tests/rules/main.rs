@@ -3,3 +3,4 @@
 mod mailbox;
 mod roster;
 mod session;
+mod task;
