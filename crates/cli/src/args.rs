@@ -104,6 +104,8 @@ pub(crate) struct ShowingArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show a whole team at work on a small project; needs no key
+    Demo(commands::demo::DemoArgs),
     /// Run a task to its end, with a lead and the teammates it makes
     Run(commands::run::RunArgs),
     /// Go on with a run that was stopped, or say more to one that ended

@@ -48,6 +48,9 @@ pub(crate) enum CommandError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is no demo.
+    #[error(transparent)]
+    Demo(#[from] crate::commands::demo::DemoError),
     /// There is no report.
     #[error(transparent)]
     Look(crate::commands::look::Failure),
@@ -88,7 +91,7 @@ impl CommandError {
             Self::Team(TeamError::Write(_) | TeamError::Store(_)) => STORE,
             Self::Team(_) => USAGE,
             Self::Look(failure) => failure.exit_code(),
-            Self::Fault(_) | Self::Io { .. } => UNDONE,
+            Self::Fault(_) | Self::Demo(_) | Self::Io { .. } => UNDONE,
         }
     }
 }
@@ -96,6 +99,10 @@ impl CommandError {
 /// Prints why a command ended early.
 #[expect(clippy::print_stderr, reason = "this is where errors reach people")]
 pub(crate) fn report(error: &CommandError) -> ExitCode {
+    if error.code() == DONE {
+        // Whoever read the output has enough of it.
+        return ExitCode::from(DONE);
+    }
     let mut line = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -4,6 +4,7 @@ mod args;
 mod assemble;
 mod commands;
 mod config;
+mod demo;
 mod exit;
 mod live;
 mod report;
@@ -38,13 +39,21 @@ async fn perform(line: &CommandLine) -> Result<u8, CommandError> {
     match &line.command {
         Command::Completions(args) => return Ok(commands::completions::run(args)),
         Command::ScriptedModel(args) => return commands::scripted_model::run(args).await,
+        Command::Demo(args) => {
+            let page = |config: &Config| page(line, config);
+            return commands::demo::run(args, &line.global, page).await;
+        }
         _ => {}
     }
-    let config = Config::read(&line.global)?;
+    let mut config = Config::read(&line.global)?;
     trace(&config);
     match &line.command {
         Command::Run(args) => commands::run::run(args, &line.global, &config).await,
-        Command::Resume(args) => commands::resume::run(args, &line.global, &config).await,
+        Command::Resume(args) => {
+            // Lives until the run is over.
+            let _model = demo::revive(&mut config, &args.id).await?;
+            commands::resume::run(args, &line.global, &config).await
+        }
         Command::Fork(args) => commands::fork::run(args, &config).await,
         command => look(command, line, &config).await,
     }
@@ -64,7 +73,8 @@ async fn look(command: &Command, line: &CommandLine, config: &Config) -> Result<
         Command::Sessions(args) => commands::sessions::run(args, &mut look).await,
         Command::Show(args) => commands::show::run(args, &mut look).await,
         Command::Export(args) => commands::export::run(args, &mut look, &mut io::stderr()).await,
-        Command::Run(_)
+        Command::Demo(_)
+        | Command::Run(_)
         | Command::Resume(_)
         | Command::Fork(_)
         | Command::Completions(_)

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod export;
 pub(crate) mod follow;
 pub(crate) mod fork;

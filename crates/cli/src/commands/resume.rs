@@ -17,7 +17,7 @@ use longboat_store::Store;
 pub(crate) struct ResumeArgs {
     /// A session's id, the beginning of one, or "latest"
     #[arg(default_value = "latest")]
-    id: String,
+    pub(crate) id: String,
     /// Something more for the lead; - reads it from standard input
     prompt: Option<String>,
     #[command(flatten)]

@@ -266,6 +266,24 @@ pub(crate) async fn read_roster(store: &dyn Store, lead: &SessionId) -> Vec<Reco
     roster
 }
 
+/// The workspace and the model of the Lead of a session's team, as its log has them.
+pub(crate) async fn lead_and_model(
+    store: &dyn Store,
+    session: &SessionId,
+) -> Option<(String, String)> {
+    let lead = session.as_str().split('.').next().unwrap_or_default();
+    let lead = SessionId::new(lead).ok()?;
+    let (mut cwd, mut model) = (None, None);
+    let mut each = |record: Record| match record.event {
+        Event::SessionCreated { cwd: of, .. } => cwd = Some(of),
+        Event::SessionConfigured { model: of, .. } => model = Some(of),
+        _ => {}
+    };
+    // A log that is damaged later on says this all the same.
+    drop(walk(store, &lead, &mut each).await);
+    cwd.zip(model)
+}
+
 /// The sessions of a team that have records: the Lead's, then those of its roster, then those whose
 /// ids say so, for a Lead's log that is damaged before it names them.
 ///

@@ -2,9 +2,10 @@
 
 mod made;
 
+use super::export::Flaw;
 use super::log::{SessionLog, TeamLogs, read_team};
 use super::page::{Page, test_page};
-use super::{Detail, Flaw, TeamStory, Transcript, export_session, list_sessions};
+use super::{Detail, TeamStory, Transcript, export_session, list_sessions};
 use longboat_core::id::{EventKey, Seq};
 use longboat_core::log::{Record, SessionKind, encode};
 use longboat_core::time::Timestamp;
