@@ -4,7 +4,9 @@
 mod dying_store;
 mod sim_model;
 mod sim_ports;
+mod world;
 
 pub use dying_store::{Death, DyingStore};
 pub use sim_model::{SimModel, SimReply, Turn, assert_legal};
 pub use sim_ports::{NoTools, SimClock, SimIds};
+pub use world::{Life, Logs, World, follow, say, until};

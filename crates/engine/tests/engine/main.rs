@@ -1,4 +1,10 @@
-//! The engine's promises, through its public surface.
+//! The engine's promises, through its public surface: real files, real HTTP.
 
 mod checker;
+mod delivery;
+mod recovery;
+mod roster;
 mod simulation;
+mod tools;
+mod turns;
+mod waits;

@@ -1,0 +1,253 @@
+//! A world for a test: a real store on disk, a scripted model behind real HTTP, the real engine.
+
+use crate::sim_ports::{NoTools, SimIds};
+use longboat_core::content::Wire;
+use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
+use longboat_core::log::{Event, Lane, Record};
+use longboat_core::time::Timestamp;
+use longboat_engine::{
+    Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since, TeamHandle,
+    Teams, decode_stored,
+};
+use longboat_model::{Endpoint, Model, connect};
+use longboat_scripted::{Agent, Script, Seen, Server};
+use longboat_store::{Holder, SqliteStore, Store};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A store, a model server and an engine, in a directory of their own.
+#[derive(Debug)]
+pub struct World {
+    dir: TempDir,
+    /// The model server.
+    pub server: Server,
+    ids: Arc<SimIds>,
+    clock: Arc<CountingClock>,
+    release_after: Duration,
+}
+
+/// One process of a world: what dies and comes back.
+#[derive(Debug)]
+pub struct Life {
+    /// The teams.
+    pub teams: Teams,
+    /// The store, owned.
+    pub store: Arc<SqliteStore>,
+}
+
+/// Tells a time that moves on by a millisecond whenever it is asked.
+#[derive(Debug, Default)]
+struct CountingClock(AtomicU64);
+
+impl Clock for CountingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Finds every model at the scripted server: `anthropic` over that wire, all others over chat
+/// completions, but for `missing`.
+#[derive(Debug)]
+struct ScriptedModels(String);
+
+impl Models for ScriptedModels {
+    fn find(&self, name: &str) -> Result<Arc<dyn Model>, ModelMissing> {
+        let missing = |reason| ModelMissing { name: name.to_owned(), reason };
+        if name == "missing" {
+            return Err(missing("it is not configured".to_owned()));
+        }
+        let wire = if name == "anthropic" { Wire::Anthropic } else { Wire::OpenaiChat };
+        let mut endpoint = Endpoint::new("scripted", wire, &self.0, name);
+        endpoint.idle_timeout = Duration::from_secs(30);
+        connect(endpoint).map_err(|error| missing(error.to_string()))
+    }
+}
+
+#[expect(clippy::expect_used, reason = "a world that cannot be made ends its test")]
+impl World {
+    /// A world in which these agents are played.
+    pub async fn of(agents: Vec<Agent>) -> Self {
+        let server = Server::start(Script::of(agents), 0).await.expect("a server on loopback");
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir(dir.path().join("ws")).expect("a workspace");
+        let (ids, clock) = (Arc::new(SimIds::default()), Arc::new(CountingClock::default()));
+        Self { dir, server, ids, clock, release_after: Duration::from_secs(600) }
+    }
+
+    /// Lets idle teammates go after so long.
+    #[must_use]
+    pub fn releasing_after(mut self, idle: Duration) -> Self {
+        self.release_after = idle;
+        self
+    }
+
+    /// The workspace.
+    #[must_use]
+    pub fn workspace(&self) -> PathBuf {
+        self.dir.path().join("ws")
+    }
+
+    /// The store's file.
+    #[must_use]
+    pub fn store_path(&self) -> PathBuf {
+        self.dir.path().join("longboat.db")
+    }
+
+    /// Begins a process.
+    #[must_use]
+    pub fn live(&self) -> Life {
+        let holder =
+            Holder { pid: std::process::id(), started: Timestamp(0), command: "a test".to_owned() };
+        let store = SqliteStore::open(self.store_path(), &holder).expect("a store");
+        self.live_on(Arc::new(store))
+    }
+
+    fn live_on(&self, store: Arc<SqliteStore>) -> Life {
+        let ports = Ports {
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            models: Arc::new(ScriptedModels(self.server.base_url())),
+            toolbox: Arc::new(NoTools),
+            clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
+            ids: Arc::clone(&self.ids) as Arc<dyn Ids>,
+        };
+        let mut settings = Settings::new(self.dir.path().join("spill"));
+        settings.release_after = self.release_after;
+        Life { teams: Teams::new(ports, settings), store }
+    }
+
+    /// Runs a whole task in one process, and returns its end with the logs.
+    pub async fn run(&self, model: &str) -> (RunEnd, Logs) {
+        let life = self.live();
+        let team = life.create(&self.workspace(), model).await;
+        say(&team, "lead", "p1", "go").await;
+        let end = team.quiescent().await.expect("an end");
+        life.end(&team).await;
+        (end, self.logs().await)
+    }
+
+    /// All logs, read as another process would.
+    pub async fn logs(&self) -> Logs {
+        let store = SqliteStore::open_read_only(self.store_path()).expect("a store to read");
+        let mut logs = Vec::new();
+        for head in store.sessions().await.expect("sessions") {
+            let stored = store.read(&head.session, Seq(0), usize::MAX).await.expect("records");
+            let records = stored.into_iter().map(|r| decode_stored(r).expect("a record"));
+            logs.push((head.session, records.collect()));
+        }
+        Logs(logs)
+    }
+
+    /// The request for an agent's step, as the server had it.
+    #[must_use]
+    pub fn request(&self, agent: &str, step: usize) -> String {
+        let seen = self.server.requests();
+        let found = seen.into_iter().rfind(|seen| seen.agent == agent && seen.step == step);
+        found.map(|seen| seen.body).expect("a request for that step")
+    }
+
+    /// All requests of an agent.
+    #[must_use]
+    pub fn requests(&self, agent: &str) -> Vec<Seen> {
+        self.server.requests().into_iter().filter(|seen| seen.agent == agent).collect()
+    }
+}
+
+#[expect(clippy::expect_used, reason = "a world that cannot be made ends its test")]
+impl Life {
+    /// Makes a team.
+    pub async fn create(&self, workspace: &Path, model: &str) -> TeamHandle {
+        let workspace = workspace.display().to_string();
+        self.teams.create(workspace, model.to_owned()).await.expect("a team")
+    }
+
+    /// Brings a team back.
+    pub async fn resume(&self, lead: &str) -> TeamHandle {
+        let lead = SessionId::new(lead).expect("a session id");
+        self.teams.resume(&lead).await.expect("a team to resume")
+    }
+
+    /// Ends a process in good order.
+    pub async fn end(self, team: &TeamHandle) {
+        team.close().await;
+        self.store.close().await;
+    }
+}
+
+/// Queues a person's words.
+#[expect(clippy::expect_used, reason = "a test's own words are fine")]
+pub async fn say(team: &TeamHandle, member: &str, id: &str, text: &str) {
+    let (member, item) = (MemberName::new(member), ItemId::new(id));
+    let (member, item) = (member.expect("a name"), item.expect("an item id"));
+    team.prompt(&member, Lane::NextTurn, item, text.to_owned()).await.expect("a prompt taken");
+}
+
+/// Waits until a record that fits is durable.
+#[expect(clippy::expect_used, reason = "a team that goes away ends its test")]
+pub async fn until(follower: &mut Follower, fits: impl Fn(&SessionId, &Event) -> bool) {
+    loop {
+        let notice = follower.next().await.expect("the team goes on");
+        if let Notice::Committed { session, record } = notice
+            && fits(&session, &record.event)
+        {
+            return;
+        }
+    }
+}
+
+/// Follows a team from its beginning.
+#[expect(clippy::expect_used, reason = "a store that cannot be read ends its test")]
+pub async fn follow(team: &TeamHandle) -> Follower {
+    team.follow(Since::Start).await.expect("a follower")
+}
+
+/// The logs of a world, in text that a test can look for things in.
+#[derive(Debug, Clone)]
+pub struct Logs(Vec<(SessionId, Vec<Record>)>);
+
+impl Logs {
+    /// One session's records.
+    #[must_use]
+    pub fn of(&self, session: &str) -> &[Record] {
+        let found = self.0.iter().find(|(id, _)| id.as_str() == session);
+        found.map_or(&[], |(_, records)| records.as_slice())
+    }
+
+    /// One session's events of a kind.
+    #[must_use]
+    pub fn events(&self, session: &str, kind: &str) -> Vec<&Event> {
+        self.of(session).iter().map(|record| &record.event).filter(|e| e.kind() == kind).collect()
+    }
+
+    /// The sessions.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<&str> {
+        self.0.iter().map(|(session, _)| session.as_str()).collect()
+    }
+
+    /// How many records of a session have a key.
+    #[must_use]
+    pub fn with_key(&self, session: &str, key: &EventKey) -> usize {
+        self.of(session).iter().filter(|record| record.key.as_ref() == Some(key)).count()
+    }
+
+    /// The texts of all tool results of a session, in order.
+    #[must_use]
+    pub fn results(&self, session: &str) -> Vec<String> {
+        use longboat_core::content::Block;
+        let results = self.of(session).iter().filter_map(|record| match &record.event {
+            Event::ToolResult { outcome, .. } => Some(outcome),
+            _ => None,
+        });
+        let texts = results.map(|outcome| {
+            let texts = outcome.content.iter().map(|block| match block {
+                Block::Text { text } => text.as_str(),
+                Block::Image { .. } => "[picture]",
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        });
+        texts.collect()
+    }
+}
