@@ -1,6 +1,5 @@
 //! The engine's promises, through its public surface: real files, real HTTP.
 
-mod checker;
 mod delivery;
 mod recovery;
 mod roster;

@@ -3,13 +3,14 @@
 //! `LONGBOAT_SEEDS=20000 cargo nextest run -p longboat-engine simulation` runs longer;
 //! `LONGBOAT_SEED=17 …` replays one seed.
 
-use super::checker::Logs;
 use longboat_core::id::{ItemId, MemberName, SessionId};
 use longboat_core::log::Lane;
 use longboat_engine::{Ports, Settings, TeamError, TeamHandle, Teams};
 use longboat_model::FaultKind;
 use longboat_store::{MemoryStore, Store};
-use longboat_testkit::{Death, DyingStore, NoTools, SimClock, SimIds, SimModel, SimReply, Turn};
+use longboat_testkit::{
+    Death, DyingStore, NoTools, SimClock, SimIds, SimModel, SimReply, TeamCheck, Turn,
+};
 use serde_json::json;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -194,7 +195,7 @@ impl Run {
             }
         }
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let logs = runtime.block_on(Logs::read(&self.store, &self.lead));
+        let logs = runtime.block_on(TeamCheck::read(&self.store, &self.lead));
         let mut wrong = logs.check();
         wrong.extend(self.model.wrong());
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }

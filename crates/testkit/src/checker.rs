@@ -9,16 +9,27 @@ use longboat_engine::decode_stored;
 use longboat_store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A team's logs, read back.
-pub(crate) struct Logs {
-    pub(crate) lead: SessionId,
-    pub(crate) logs: BTreeMap<SessionId, Vec<Record>>,
+/// A team's logs, read back, to be checked.
+#[derive(Debug)]
+pub struct TeamCheck {
+    lead: SessionId,
+    logs: BTreeMap<SessionId, Vec<Record>>,
 }
 
-impl Logs {
-    pub(crate) async fn read(store: &dyn Store, lead: &SessionId) -> Self {
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a log that cannot be read ends its test"
+)]
+impl TeamCheck {
+    /// Reads all logs of a store, of which one is the Lead's.
+    pub async fn read(store: &dyn Store, lead: &SessionId) -> Self {
         let mut logs = BTreeMap::new();
-        for head in store.sessions().await.unwrap() {
+        let prefix = format!("{lead}.");
+        let all = store.sessions().await.unwrap().into_iter();
+        let ours =
+            all.filter(|head| head.session == *lead || head.session.as_str().starts_with(&prefix));
+        for head in ours {
             let stored = store.read(&head.session, Seq(0), usize::MAX).await.unwrap();
             let records = stored.into_iter().map(|record| decode_stored(record).unwrap()).collect();
             logs.insert(head.session, records);
@@ -30,8 +41,9 @@ impl Logs {
         self.logs.get(session).map_or(&[], Vec::as_slice)
     }
 
-    /// Checks everything; returns what is wrong.
-    pub(crate) fn check(&self) -> Vec<String> {
+    /// Checks every promise that logs can show; returns what is wrong.
+    #[must_use]
+    pub fn check(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let team = self.fold(&mut wrong);
         self.check_mail(&team, &mut wrong);
@@ -53,7 +65,7 @@ impl Logs {
             if *state.phase() != Phase::Idle || !state.inbox().is_empty() {
                 wrong.push(format!("P4 {session} rests in {:?} with mail unread", state.phase()));
             }
-            if let Err(illegal) = longboat_testkit::assert_legal(state.transcript().messages()) {
+            if let Err(illegal) = crate::assert_legal(state.transcript().messages()) {
                 wrong.push(format!("P14 {session}: {illegal}"));
             }
         }

@@ -1,0 +1,80 @@
+//! What cannot be done is said in one line that tells what to do.
+
+use super::place::Place;
+use longboat_scripted::{Agent, Step};
+
+async fn refused(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let place = Place::of(vec![Agent::member("lead", vec![Step::text("x")])]).await;
+    let mut command = place.command(arguments);
+    command.envs(variables.iter().copied());
+    let ended = place.end(command).await;
+    assert_eq!(ended.out, "");
+    assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    (ended.code, ended.err)
+}
+
+#[tokio::test]
+async fn without_a_model_it_says_what_to_set() {
+    let (code, line) = refused(&["run", "go"], &[]).await;
+    assert_eq!(code, Some(2));
+    assert!(line.contains("LONGBOAT_MODEL") && line.contains("OPENAI_API_KEY"), "{line}");
+}
+
+#[tokio::test]
+async fn without_a_key_it_names_the_variable() {
+    let (code, line) = refused(&["run", "go", "--model", "deepseek/deepseek-chat"], &[]).await;
+    assert_eq!(code, Some(2));
+    assert!(line.contains("set DEEPSEEK_API_KEY"), "{line}");
+}
+
+#[tokio::test]
+async fn an_unknown_provider_is_told_which_there_are() {
+    let (code, line) = refused(&["run", "go"], &[("LONGBOAT_MODEL", "nobody/x")]).await;
+    assert_eq!(code, Some(2));
+    assert!(line.contains("anthropic, deepseek"), "{line}");
+}
+
+#[tokio::test]
+async fn an_unknown_key_in_the_configuration_is_an_error() {
+    let place = Place::of(vec![Agent::member("lead", vec![Step::text("x")])]).await;
+    std::fs::write(place.workspace().join("longboat.toml"), "[model]\ndefalt = \"x/y\"\n").unwrap();
+    let ended = place.end(place.run(&[])).await;
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("did you mean \"default\"?"), "{}", ended.err);
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_resume_or_show_before_the_first_run() {
+    let (code, line) = refused(&["resume"], &[]).await;
+    assert_eq!(code, Some(2));
+    assert!(line.contains("start one with"), "{line}");
+    let (code, _) = refused(&["show"], &[]).await;
+    assert_eq!(code, Some(2));
+}
+
+#[tokio::test]
+async fn an_empty_prompt_is_refused() {
+    let (code, line) = refused(&["run", "  "], &[]).await;
+    assert_eq!(code, Some(2));
+    assert!(line.contains("the prompt is empty"));
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_fails_the_turn_with_the_place() {
+    // Its own retries would take minutes: the store's path is what cannot be made here.
+    let (code, line) =
+        refused(&["run", "go", "--model", "ollama/x", "--store", "/proc/nowhere/x.db"], &[]).await;
+    assert_eq!(code, Some(3), "{line}");
+}
+
+#[tokio::test]
+async fn p20_keys_never_appear_in_what_is_printed_or_kept() {
+    let place = Place::of(vec![Agent::member("lead", vec![Step::text("ok")])]).await;
+    let mut command = place.run(&[]);
+    command.env("OPENAI_API_KEY", "sk-very-secret-key").env("LONGBOAT_LOG", "trace");
+    let ended = place.end(command).await;
+    assert_eq!(ended.code, Some(0));
+    assert!(!ended.err.contains("sk-very-secret") && !ended.out.contains("sk-very-secret"));
+    let exported = place.end(place.command(&["export"])).await.out;
+    assert!(!exported.contains("sk-very-secret"));
+}
