@@ -1,6 +1,13 @@
 //! Runs of the real binary against the scripted model: what it prints, what it ends with, and that
 //! it goes on after anything.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
 mod kills;
 mod place;
 mod refusals;
