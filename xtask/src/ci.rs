@@ -15,8 +15,10 @@ const STEPS: &[Step] = &[
         &["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     ),
     ("bans, licenses and sources", &["cargo", "deny", "check", "bans", "licenses", "sources"]),
-    ("tests", &["cargo", "nextest", "run", "--workspace", "--all-targets", "--locked"]),
+    ("tests", &["cargo", "nextest", "run", "--workspace", "--locked"]),
     ("doc tests", &["cargo", "test", "--doc", "--workspace", "--locked"]),
+    ("the demo", &["cargo", "run", "--release", "--locked", "--", "demo"]),
+    ("foreign servers", &["bash", "tests/foreign/run.sh"]),
 ];
 
 /// A tool that is installed when it is missing: how to ask for its version, and how to install it.

@@ -21,6 +21,7 @@ pub use notice::{Delta, Follower, Notice, Since};
 pub use ports::{Clock, Effect, Ids, ModelMissing, Models, Tool, ToolScope, Toolbox};
 pub use settings::{Role, Settings};
 pub use team::{
-    CallError, Interrupted, MemberView, RunEnd, Status, TeamFault, TeamHandle, TeamView,
+    Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TeamFault,
+    TeamHandle, TeamView,
 };
 pub use teams::{Ports, TeamError, Teams};

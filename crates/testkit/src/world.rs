@@ -27,6 +27,7 @@ pub struct World {
     ids: Arc<SimIds>,
     clock: Arc<CountingClock>,
     release_after: Duration,
+    pending_per_target: Option<usize>,
 }
 
 /// One process of a world: what dies and comes back.
@@ -74,13 +75,27 @@ impl World {
         let dir = tempfile::tempdir().expect("a temporary directory");
         std::fs::create_dir(dir.path().join("ws")).expect("a workspace");
         let (ids, clock) = (Arc::new(SimIds::default()), Arc::new(CountingClock::default()));
-        Self { dir, server, ids, clock, release_after: Duration::from_secs(600) }
+        Self {
+            dir,
+            server,
+            ids,
+            clock,
+            release_after: Duration::from_secs(600),
+            pending_per_target: None,
+        }
     }
 
     /// Lets idle teammates go after so long.
     #[must_use]
     pub fn releasing_after(mut self, idle: Duration) -> Self {
         self.release_after = idle;
+        self
+    }
+
+    /// Lets so many messages wait for one target.
+    #[must_use]
+    pub fn holding_pending(mut self, most: usize) -> Self {
+        self.pending_per_target = Some(most);
         self
     }
 
@@ -115,6 +130,9 @@ impl World {
         };
         let mut settings = Settings::new(self.dir.path().join("spill"));
         settings.release_after = self.release_after;
+        if let Some(most) = self.pending_per_target {
+            settings.limits.pending_per_target = most;
+        }
         Life { teams: Teams::new(ports, settings), store }
     }
 

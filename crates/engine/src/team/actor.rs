@@ -3,7 +3,7 @@
 //! Nothing is awaited while a batch is decided, so no input can come between a look and the change
 //! that follows from it. Many inputs of one batch share one sync.
 
-use super::handle::{TeamFault, TeamHandle};
+use super::handle::{By, Caller, TeamFault, TeamHandle};
 use super::input::{Acceptance, Input, Order, ReplyTo, RunEnd};
 use super::residency::{Outage, Resident};
 use super::watch::Waiter;
@@ -130,6 +130,13 @@ impl TeamActor {
 
     pub(super) fn team(&self) -> TeamId {
         self.writer.team().team().clone()
+    }
+
+    /// Remembers what an open call did, until its result is recorded.
+    pub(super) fn remember(&mut self, caller: &Caller, effect: Effect) {
+        if let By::Call(origin) = &caller.by {
+            self.effects.insert(origin.key().into(), effect);
+        }
     }
 
     /// Remembers what to do when the batch is durable, or is known not to be.

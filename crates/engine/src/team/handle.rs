@@ -6,9 +6,12 @@ use super::input::{
 };
 use super::view::TeamView;
 use super::watch::WaitEnd;
+use crate::load::decode_stored;
 use crate::notice::{Follower, Notice, Since};
-use longboat_core::id::{EventKey, ItemId, MemberName, Origin, Revision, SessionId, TeamId};
-use longboat_core::log::Lane;
+use longboat_core::id::{
+    EventKey, ItemId, MemberName, MessageId, Origin, Revision, SessionId, TeamId,
+};
+use longboat_core::log::{Event, Lane};
 use longboat_core::team::{InterruptRefused, SendRefused, SpawnRefused, TaskCommand, TaskRefused};
 use longboat_store::Store;
 use std::sync::Arc;
@@ -29,6 +32,12 @@ pub enum TeamFault {
     Store {
         /// What it said.
         cause: String,
+    },
+    /// A caller's own name for what it asks cannot be one.
+    #[error("the name of the call cannot be used: {reason}")]
+    CallName {
+        /// Why.
+        reason: String,
     },
     /// There is no such member.
     #[error("there is no member {name:?} in this team")]
@@ -86,13 +95,24 @@ impl<R: std::error::Error> From<TeamFault> for CallError<R> {
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) name: MemberName,
-    /// The call that asks, so that its effect happens at most once.
-    pub(crate) origin: Origin,
+    pub(crate) by: By,
+}
+
+/// What asks: its effect is recorded under its key, so it happens at most once.
+#[derive(Debug, Clone)]
+pub(crate) enum By {
+    /// A call of the member's model.
+    Call(Origin),
+    /// An agent that is not ours, by a name of its own for what it asks.
+    Outside(EventKey),
 }
 
 impl Caller {
-    pub(crate) fn key(&self) -> Option<EventKey> {
-        Some(self.origin.key())
+    pub(crate) fn key(&self) -> EventKey {
+        match &self.by {
+            By::Call(origin) => origin.key(),
+            By::Outside(key) => key.clone(),
+        }
     }
 }
 
@@ -194,6 +214,13 @@ impl TeamHandle {
         drop(self.ask(|reply| Input::Close { reply }).await);
     }
 
+    /// Speaks for a member, for an agent that is not ours: whoever holds this can send in that
+    /// member's name and in no other.
+    #[must_use]
+    pub fn member(&self, name: MemberName) -> MemberHandle {
+        MemberHandle { team: self.clone(), name }
+    }
+
     pub(crate) async fn interrupt_as(
         &self,
         by: Option<MemberName>,
@@ -281,5 +308,50 @@ impl TeamHandle {
         let (reply, answer) = oneshot::channel();
         self.inputs.send(input(reply)).await.map_err(|_| TeamFault::Closed)?;
         answer.await.map_err(|_| TeamFault::Closed)
+    }
+}
+
+/// One member of a team, for an agent that is not ours.
+#[derive(Debug, Clone)]
+pub struct MemberHandle {
+    team: TeamHandle,
+    name: MemberName,
+}
+
+impl MemberHandle {
+    /// Sends a message in this member's name. `call` is the caller's own name for this send: asked
+    /// again under the same one, after an answer that got lost, nothing is sent twice.
+    ///
+    /// # Durability
+    /// The message is on disk when this returns; [`Acceptance`] says whether its target's inbox has
+    /// it.
+    ///
+    /// # Errors
+    /// [`SendRefused`] or a fault.
+    pub async fn send(
+        &self,
+        call: &str,
+        target: String,
+        text: String,
+    ) -> Result<(MessageId, Acceptance), CallError<SendRefused>> {
+        let key = EventKey::new(format!("outside/{}/{call}", self.name));
+        let key = key.map_err(|invalid| TeamFault::CallName { reason: invalid.to_string() })?;
+        if let Some(message) = self.recorded(&key).await? {
+            return Ok((message, Acceptance::Accepted));
+        }
+        let caller = Caller { name: self.name.clone(), by: By::Outside(key) };
+        let (queued, acceptance) = self.team.send(caller, target, text).await?;
+        Ok((queued.message, acceptance))
+    }
+
+    /// The message that was sent under a key, if one was.
+    async fn recorded(&self, key: &EventKey) -> Result<Option<MessageId>, TeamFault> {
+        let found = self.team.store.find(self.team.team.lead(), key).await;
+        let found = found.map_err(|error| TeamFault::Store { cause: error.to_string() })?;
+        let event = found.and_then(|stored| decode_stored(stored).ok()).map(|record| record.event);
+        Ok(match event {
+            Some(Event::TeamMessageQueued { message, .. }) => Some(message),
+            _ => None,
+        })
     }
 }

@@ -123,7 +123,7 @@ pub(crate) struct Queued {
 
 /// What became of a message that could not be admitted at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Acceptance {
+pub enum Acceptance {
     /// The target's inbox durably holds it.
     Accepted,
     /// It stays queued and is retried; the cause says what stands in the way.

@@ -44,9 +44,8 @@ impl TeamActor {
             text: text.into(),
         };
         // P2: queued stands in the Lead's log before, or together with, any delivery.
-        self.writer.append(&lead, caller.key(), queued);
-        self.effects
-            .insert(caller.origin.key().into(), Effect::Message(message.clone(), to.clone()));
+        self.writer.append(&lead, Some(caller.key()), queued);
+        self.remember(caller, Effect::Message(message.clone(), to.clone()));
         self.deliver_owed(&to);
         let owed = self.writer.team().mailbox().owed_to(&to).any(|owed| owed.id == message);
         let acceptance = if owed {

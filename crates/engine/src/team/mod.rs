@@ -12,10 +12,10 @@ mod view;
 mod watch;
 
 pub(crate) use actor::{Effect, TeamActor};
-pub(crate) use handle::Caller;
-pub use handle::{CallError, TeamFault, TeamHandle};
-pub(crate) use input::{Acceptance, Order, Report, SpawnRequest, TaskChanged};
-pub use input::{Interrupted, RunEnd};
+pub(crate) use handle::{By, Caller};
+pub use handle::{CallError, MemberHandle, TeamFault, TeamHandle};
+pub use input::{Acceptance, Interrupted, RunEnd};
+pub(crate) use input::{Order, Report, SpawnRequest, TaskChanged};
 pub(crate) use policy::lead as lead_system;
 pub(crate) use residency::runnable;
 pub(crate) use roster::completed_turns;

@@ -59,8 +59,8 @@ impl TeamActor {
         };
         // P12: the name is durable before anything of the child is made.
         let provisioning = Event::TeamMember { team, member: name.clone(), change };
-        self.writer.append(&lead, request.caller.key(), provisioning);
-        self.effects.insert(request.caller.origin.key().into(), Effect::Member(name.clone()));
+        self.writer.append(&lead, Some(request.caller.key()), provisioning);
+        self.remember(&request.caller, Effect::Member(name.clone()));
         let fork = request.context == MemberContext::Fork;
         let child = session.clone();
         self.spawning.insert(name.clone(), Spawning { request, role, session, reply });

@@ -35,8 +35,8 @@ impl TeamActor {
         };
         let (lead, team, task) = (self.writer.lead().clone(), self.team(), Arc::new(decided.task));
         let changed = Event::TeamTask { team, by: caller.name.clone(), task: Arc::clone(&task) };
-        self.writer.append(&lead, caller.key(), changed);
-        self.effects.insert(caller.origin.key().into(), Effect::Task(Arc::clone(&task)));
+        self.writer.append(&lead, Some(caller.key()), changed);
+        self.remember(caller, Effect::Task(Arc::clone(&task)));
         self.answer(reply, Ok(TaskChanged { task, warnings: decided.warnings }));
     }
 }

@@ -320,3 +320,26 @@ async fn p2_a_send_takes_one_commit_with_its_delivery() {
     let queued = kinds.iter().position(|kind| *kind == "team/message/queued").unwrap();
     assert_eq!(kinds[queued + 1], "team/message/delivered", "nothing came between");
 }
+
+#[tokio::test]
+async fn p6_p9_an_agent_from_outside_speaks_for_its_member_alone_and_at_most_once() {
+    let world = World::of(vec![
+        Agent::member("lead", vec![spawn("worker"), done()]),
+        Agent::member("worker", vec![done(), done()]),
+    ])
+    .await;
+    let life = world.live();
+    let team = life.create(&world.workspace(), "chat").await;
+    say(&team, "lead", "p1", "go").await;
+    team.quiescent().await.unwrap();
+    let lead = team.member(longboat_core::id::MemberName::lead());
+    let send = || lead.send("call-1", "worker".to_owned(), "from outside".to_owned());
+    let (first, _) = send().await.unwrap();
+    let (again, _) = send().await.unwrap();
+    assert_eq!(first, again);
+    team.quiescent().await.unwrap();
+    life.end(&team).await;
+    let logs = world.logs().await;
+    assert_eq!(read(&logs, "s-1.worker"), ["m1"]);
+    assert!(world.request("worker", 1).contains(&framed(1, "lead", "from outside")));
+}

@@ -12,7 +12,7 @@ mod tasks;
 mod wait_agent;
 
 use crate::ports::{Effect as ToolEffect, Tool, ToolScope};
-use crate::team::{Caller, Effect, TeamHandle};
+use crate::team::{By, Caller, Effect, TeamHandle};
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
 use longboat_core::id::MemberName;
@@ -127,7 +127,7 @@ pub(crate) fn recalled(effect: &Effect) -> ToolOutcome {
 /// Who makes this call.
 // P9: taken from the scope that the host made, never from the arguments.
 fn caller(scope: &ToolScope) -> Caller {
-    Caller { name: scope.member.clone(), origin: scope.origin.clone() }
+    Caller { name: scope.member.clone(), by: By::Call(scope.origin.clone()) }
 }
 
 /// A result as compact JSON.
