@@ -31,6 +31,18 @@ pub(crate) enum AssemblyError {
         /// The variable to set.
         variable: String,
     },
+    /// Nobody listens where the model should be.
+    #[error(
+        "nobody answers for {model} at {base_url} ({cause}): start the server there, or set --base-url or LONGBOAT_BASE_URL to where it is"
+    )]
+    NoServer {
+        /// The model.
+        model: String,
+        /// Where it should be.
+        base_url: String,
+        /// What the system said.
+        cause: String,
+    },
 }
 
 /// Everything a command that runs teams needs.

@@ -85,6 +85,12 @@ impl Config {
         Ok(Self { workspace, store, store_is_given, environment, providers, default_model, file })
     }
 
+    /// Where a model is.
+    pub(crate) fn base_url(&self, name: &ModelName) -> Option<String> {
+        let usual = || self.providers.get(&name.provider).map(|provider| provider.base_url.clone());
+        name.base_url.clone().or_else(usual)
+    }
+
     /// Where output that is too long goes: beside the store.
     pub(crate) fn spill(&self) -> PathBuf {
         self.store.with_extension("spill")

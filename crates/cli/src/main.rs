@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod exit;
 mod live;
+mod reach;
 mod report;
 mod roles;
 

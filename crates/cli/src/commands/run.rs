@@ -6,6 +6,7 @@ use crate::assemble::{assemble, choose_model};
 use crate::config::Config;
 use crate::exit::{CommandError, UsageError};
 use crate::live::Display;
+use crate::reach::listens;
 use longboat_core::id::{ItemId, MemberName};
 use longboat_core::limits::PROMPT_BYTES;
 use longboat_core::log::Lane;
@@ -30,7 +31,9 @@ pub(crate) async fn run(
     config: &Config,
 ) -> Result<u8, CommandError> {
     let prompt = read_prompt(&args.prompt)?;
-    let model = choose_model(config, &args.model)?.to_string();
+    let model = choose_model(config, &args.model)?;
+    listens(config, &model).await?;
+    let model = model.to_string();
     let assembly = assemble(config)?;
     let teams = &assembly.teams;
     let workspace = config.workspace.display().to_string();

@@ -60,11 +60,18 @@ async fn an_empty_prompt_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_fails_the_turn_with_the_place() {
-    // Its own retries would take minutes: the store's path is what cannot be made here.
-    let (code, line) =
-        refused(&["run", "go", "--model", "ollama/x", "--store", "/proc/nowhere/x.db"], &[]).await;
-    assert_eq!(code, Some(3), "{line}");
+async fn a_server_that_is_not_there_is_said_before_the_run_begins() {
+    let nowhere = [("LONGBOAT_BASE_URL", "http://127.0.0.1:9/v1")];
+    let (code, line) = refused(&["run", "go", "--model", "ollama/x"], &nowhere).await;
+    assert_eq!(code, Some(2), "{line}");
+    assert!(line.contains("nobody answers for ollama/x") && line.contains("127.0.0.1:9"), "{line}");
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_made_is_said() {
+    let place = Place::of(vec![Agent::member("lead", vec![Step::text("x")])]).await;
+    let ended = place.end(place.run(&["--store", "/proc/nowhere/x.db"])).await;
+    assert_eq!((ended.code, ended.err.lines().count()), (Some(3), 1), "{}", ended.err);
 }
 
 #[tokio::test]
