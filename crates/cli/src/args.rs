@@ -90,6 +90,20 @@ impl From<WireArg> for Wire {
     }
 }
 
+/// What a run may cost; past it the run is suspended, and resume goes on.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct BudgetArgs {
+    /// Suspend the run after so many turns of all members
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u64>,
+    /// Suspend the run after so many tokens of all members, in and out
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Suspend the run after so many minutes
+    #[arg(long, value_name = "N")]
+    pub(crate) max_minutes: Option<u64>,
+}
+
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct ShowingArgs {

@@ -1,13 +1,13 @@
 //! The composition root: the one place that picks a clock, ids, a store, models and tools.
 
-use crate::args::ModelArgs;
+use crate::args::{BudgetArgs, ModelArgs};
 use crate::config::{Config, ConfigError, ModelName, Provider};
 use crate::roles;
 use longboat_core::content::Wire;
 use longboat_core::id::SessionId;
 use longboat_core::limits::Limits;
 use longboat_core::time::Timestamp;
-use longboat_engine::{Clock, Ids, ModelMissing, Models, Ports, Settings, Teams};
+use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings, Teams};
 use longboat_model::{Model, connect};
 use longboat_store::{Holder, OpenError, SqliteStore};
 use longboat_workspace::{WorkspaceSettings, WorkspaceTools};
@@ -57,7 +57,7 @@ pub(crate) struct Assembly {
 }
 
 /// Joins the parts, and takes the store into possession.
-pub(crate) fn assemble(config: &Config) -> Result<Assembly, OpenError> {
+pub(crate) fn assemble(config: &Config, budget: BudgetArgs) -> Result<Assembly, OpenError> {
     let command: Vec<String> = std::env::args().take(2).collect();
     let holder =
         Holder { pid: std::process::id(), started: SystemClock.now(), command: command.join(" ") };
@@ -65,6 +65,7 @@ pub(crate) fn assemble(config: &Config) -> Result<Assembly, OpenError> {
     let (roles, warnings) = roles::read(&config.workspace);
     let mut settings = Settings::new(config.spill());
     settings.limits = limits(config);
+    settings.budget = self::budget(config, budget);
     settings.roles = roles;
     settings.instructions = instructions(&config.workspace);
     if let Some(seconds) = config.file.agents.release_after_s {
@@ -105,6 +106,16 @@ pub(crate) fn choose_model(
         return Err(AssemblyError::NoKey { model: name.to_string(), variable }.into());
     }
     Ok(name)
+}
+
+fn budget(config: &Config, args: BudgetArgs) -> Budget {
+    let set = &config.file.budget;
+    let minutes = args.max_minutes.or(set.minutes);
+    Budget {
+        turns: args.max_turns.or(set.turns),
+        tokens: args.max_tokens.or(set.tokens),
+        time: minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60))),
+    }
 }
 
 fn limits(config: &Config) -> Limits {

@@ -119,6 +119,9 @@ pub(crate) fn report(error: &CommandError) -> ExitCode {
 /// What a run that came to rest ends with, and why, when it is not well.
 pub(crate) fn of_run(end: &RunEnd) -> (u8, Vec<String>) {
     let mut reasons = Vec::new();
+    if let Some(budget) = &end.exhausted {
+        reasons.push(format!("{budget}; longboat resume goes on, with a new budget"));
+    }
     match &end.lead {
         Some(TurnOutcome::Completed) | None => {}
         Some(TurnOutcome::Interrupted { by }) => {

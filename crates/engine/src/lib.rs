@@ -19,7 +19,7 @@ pub use load::{LoadError, decode_stored, load_lead, load_session, read_log};
 pub use log_writer::WriteError;
 pub use notice::{Delta, Follower, Notice, Since};
 pub use ports::{Clock, Effect, Ids, ModelMissing, Models, Tool, ToolScope, Toolbox};
-pub use settings::{Role, Settings};
+pub use settings::{Budget, Role, Settings};
 pub use team::{
     Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TeamFault,
     TeamHandle, TeamView,

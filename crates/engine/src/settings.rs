@@ -18,6 +18,20 @@ pub struct Settings {
     pub instructions: Option<String>,
     /// Reusable definitions of members, by name.
     pub roles: BTreeMap<String, Role>,
+    /// What one run may cost.
+    pub budget: Budget,
+}
+
+/// What one run, from its start or resume, may cost in all its members. Nothing is bounded where
+/// nothing is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Budget {
+    /// Turns.
+    pub turns: Option<u64>,
+    /// Tokens, in and out.
+    pub tokens: Option<u64>,
+    /// Wall time.
+    pub time: Option<Duration>,
 }
 
 /// A reusable definition of a member.
@@ -43,6 +57,7 @@ impl Settings {
             spill,
             instructions: None,
             roles: BTreeMap::new(),
+            budget: Budget::default(),
         }
     }
 }

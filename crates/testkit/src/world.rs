@@ -6,8 +6,8 @@ use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
 use longboat_core::log::{Event, Lane, Record};
 use longboat_core::time::Timestamp;
 use longboat_engine::{
-    Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since, TeamHandle,
-    Teams, decode_stored,
+    Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
+    TeamHandle, Teams, decode_stored,
 };
 use longboat_model::{Endpoint, Model, connect};
 use longboat_scripted::{Agent, Script, Seen, Server};
@@ -28,6 +28,7 @@ pub struct World {
     clock: Arc<CountingClock>,
     release_after: Duration,
     pending_per_target: Option<usize>,
+    budget: Budget,
 }
 
 /// One process of a world: what dies and comes back.
@@ -82,6 +83,7 @@ impl World {
             clock,
             release_after: Duration::from_secs(600),
             pending_per_target: None,
+            budget: Budget::default(),
         }
     }
 
@@ -89,6 +91,13 @@ impl World {
     #[must_use]
     pub fn releasing_after(mut self, idle: Duration) -> Self {
         self.release_after = idle;
+        self
+    }
+
+    /// Lets each run cost so much.
+    #[must_use]
+    pub fn costing(mut self, budget: Budget) -> Self {
+        self.budget = budget;
         self
     }
 
@@ -130,6 +139,7 @@ impl World {
         };
         let mut settings = Settings::new(self.dir.path().join("spill"));
         settings.release_after = self.release_after;
+        settings.budget = self.budget;
         if let Some(most) = self.pending_per_target {
             settings.limits.pending_per_target = most;
         }

@@ -3,7 +3,7 @@
 
 use super::follow::{Left, follow, showing, tell};
 use super::run::say;
-use crate::args::{GlobalArgs, ShowingArgs};
+use crate::args::{BudgetArgs, GlobalArgs, ShowingArgs};
 use crate::assemble::{Assembly, assemble};
 use crate::config::Config;
 use crate::demo::{PROMPT, Pace, Place, TestVerdict, Wires, lead_model, provide};
@@ -58,7 +58,7 @@ pub(crate) async fn run(
     let before = test_before(&place).await?;
     // Lives until the end of the demo.
     let _server = provide(&mut config, pace).await?;
-    let assembly = assemble(&config)?;
+    let assembly = assemble(&config, BudgetArgs::default())?;
     let cwd = config.workspace.display().to_string();
     let team = assembly.teams.create(cwd, lead_model(args.wire)).await?;
     let mut display = Display::new(showing, team.team().lead().clone());

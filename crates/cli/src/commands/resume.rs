@@ -2,7 +2,7 @@
 
 use super::follow::{follow, showing, tell};
 use super::run::{read_prompt, say};
-use crate::args::{GlobalArgs, ShowingArgs};
+use crate::args::{BudgetArgs, GlobalArgs, ShowingArgs};
 use crate::assemble::assemble;
 use crate::config::Config;
 use crate::exit::{CommandError, UsageError};
@@ -21,6 +21,8 @@ pub(crate) struct ResumeArgs {
     /// Something more for the lead; - reads it from standard input
     prompt: Option<String>,
     #[command(flatten)]
+    budget: BudgetArgs,
+    #[command(flatten)]
     showing: ShowingArgs,
 }
 
@@ -31,7 +33,7 @@ pub(crate) async fn run(
     config: &Config,
 ) -> Result<u8, CommandError> {
     let prompt = args.prompt.as_deref().map(read_prompt).transpose()?;
-    let assembly = assemble(config)?;
+    let assembly = assemble(config, args.budget)?;
     let asked = pick(&*assembly.store, &args.id, config).await?;
     let lead = lead_of(&asked);
     let team = assembly.teams.resume(&lead).await?;

@@ -1,7 +1,7 @@
 //! `longboat run`: a task, from its prompt to its end.
 
 use super::follow::{follow, showing, tell};
-use crate::args::{GlobalArgs, ModelArgs, ShowingArgs};
+use crate::args::{BudgetArgs, GlobalArgs, ModelArgs, ShowingArgs};
 use crate::assemble::{assemble, choose_model};
 use crate::config::Config;
 use crate::exit::{CommandError, UsageError};
@@ -21,6 +21,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
+    budget: BudgetArgs,
+    #[command(flatten)]
     showing: ShowingArgs,
 }
 
@@ -34,7 +36,7 @@ pub(crate) async fn run(
     let model = choose_model(config, &args.model)?;
     listens(config, &model).await?;
     let model = model.to_string();
-    let assembly = assemble(config)?;
+    let assembly = assemble(config, args.budget)?;
     let teams = &assembly.teams;
     let workspace = config.workspace.display().to_string();
     let team = teams.create(workspace.clone(), model.clone()).await?;

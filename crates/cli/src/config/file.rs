@@ -78,6 +78,7 @@ pub(crate) struct ConfigFile {
     pub(crate) limits: LimitsSection,
     pub(crate) tools: ToolsSection,
     pub(crate) agents: AgentsSection,
+    pub(crate) budget: BudgetSection,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -123,9 +124,18 @@ pub(crate) struct AgentsSection {
     pub(crate) release_after_s: Option<u64>,
 }
 
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BudgetSection {
+    pub(crate) turns: Option<u64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) minutes: Option<u64>,
+}
+
 /// The keys of each table, `*` for names that people choose.
-const KEYS: [(&str, &[&str]); 7] = [
-    ("", &["model", "providers", "limits", "tools", "agents"]),
+const KEYS: [(&str, &[&str]); 8] = [
+    ("", &["model", "providers", "limits", "tools", "agents", "budget"]),
+    ("budget", &["turns", "tokens", "minutes"]),
     ("model", &["default"]),
     (
         "providers.*",
@@ -167,6 +177,11 @@ impl ConfigFile {
         self.tools.bash_timeout_s = over.tools.bash_timeout_s.or(self.tools.bash_timeout_s);
         self.tools.environment.extend(over.tools.environment);
         self.agents.release_after_s = over.agents.release_after_s.or(self.agents.release_after_s);
+        self.budget = BudgetSection {
+            turns: over.budget.turns.or(self.budget.turns),
+            tokens: over.budget.tokens.or(self.budget.tokens),
+            minutes: over.budget.minutes.or(self.budget.minutes),
+        };
         self
     }
 }

@@ -63,7 +63,7 @@ impl Board {
                 line.status = match change {
                     ActivityChange::TurnStarted { .. } => "running",
                     ActivityChange::TurnEnded { .. } | ActivityChange::Resumed => "idle",
-                    ActivityChange::Released => "inactive",
+                    ActivityChange::Released | ActivityChange::Unreachable { .. } => "inactive",
                 };
             }
             Event::InboxInserted { .. } => self.line(member).unread += 1,

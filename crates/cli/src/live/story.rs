@@ -25,7 +25,9 @@ pub(super) fn headline(member: &MemberName, record: &Record) -> Option<String> {
                 }
             }),
             ActivityChange::Resumed => Some(format!("{member} is back")),
-            ActivityChange::TurnStarted { .. } | ActivityChange::Released => None,
+            ActivityChange::TurnStarted { .. }
+            | ActivityChange::Released
+            | ActivityChange::Unreachable { .. } => None,
         },
         Event::TeamTask { by, task, .. } => {
             let owner = task.state.owner().map(|owner| format!(", {owner}")).unwrap_or_default();

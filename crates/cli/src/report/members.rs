@@ -158,7 +158,10 @@ fn active(story: &mut MemberStory, change: &ActivityChange) {
         (ActivityChange::Released, LoggedStatus::Idle) => story.status = LoggedStatus::Inactive,
         (ActivityChange::Resumed, LoggedStatus::Inactive) => story.status = LoggedStatus::Idle,
         (
-            ActivityChange::TurnStarted { .. } | ActivityChange::Released | ActivityChange::Resumed,
+            ActivityChange::TurnStarted { .. }
+            | ActivityChange::Released
+            | ActivityChange::Resumed
+            | ActivityChange::Unreachable { .. },
             _,
         ) => {}
     }

@@ -236,6 +236,7 @@ impl Reader {
 fn heard(item: &InboxItem) -> Heard {
     let (from, message) = match &item.source {
         Source::Human => ("human".to_owned(), None),
+        Source::Runtime => ("longboat".to_owned(), None),
         Source::Spawn { .. } => (MemberName::lead().to_string(), None),
         Source::Team { message, sender, .. } => (sender.name.to_string(), Some(message.clone())),
     };

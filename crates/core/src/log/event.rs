@@ -105,6 +105,8 @@ pub struct InboxItem {
 pub enum Source {
     /// A person.
     Human,
+    /// The runtime itself, about something the member must know.
+    Runtime,
     /// The Lead's prompt that a teammate starts with.
     Spawn {
         /// The team.
@@ -229,6 +231,11 @@ pub enum ActivityChange {
     Released,
     /// It is in memory again.
     Resumed,
+    /// It has mail and cannot be brought into memory; it is tried again.
+    Unreachable {
+        /// Why, for people and models.
+        cause: String,
+    },
 }
 
 impl Event {

@@ -4,12 +4,14 @@ use crate::id::{MemberName, MessageId};
 use crate::log::{InboxItem, Source};
 
 /// The text of an item as a model sees it. A person's prompt and a first prompt are byte for byte
-/// what was sent; a member's message has one line before it that the host writes.
+/// what was sent; a member's message and a notice of the runtime have one line before them that the
+/// host writes.
 // P9: the name comes from the item's source, which no model writes.
 #[must_use]
 pub fn framed(item: &InboxItem) -> String {
     match &item.source {
         Source::Human | Source::Spawn { .. } => item.text.to_string(),
+        Source::Runtime => format!("[notice]\n{}", item.text),
         Source::Team { message, sender, .. } => frame(message, &sender.name, &item.text),
     }
 }

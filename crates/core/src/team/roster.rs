@@ -50,6 +50,8 @@ pub struct Activity {
     pub turn: Option<TurnNo>,
     /// The last turn that ended.
     pub last: Option<EndedTurn>,
+    /// Why it cannot be brought into memory, since it last could not.
+    pub unreachable: Option<String>,
 }
 
 /// How a member's last turn ended.
@@ -199,6 +201,7 @@ impl Activity {
                     return Err(format!("turn {turn} begins in an open turn"));
                 }
                 self.turn = Some(*turn);
+                self.unreachable = None;
             }
             ActivityChange::TurnEnded { turn, outcome, excerpt } => {
                 if self.turn != Some(*turn) {
@@ -208,7 +211,9 @@ impl Activity {
                 let (turn, outcome, excerpt) = (*turn, outcome.clone(), excerpt.clone());
                 self.last = Some(EndedTurn { turn, outcome, excerpt });
             }
-            ActivityChange::Released | ActivityChange::Resumed => {}
+            ActivityChange::Resumed => self.unreachable = None,
+            ActivityChange::Unreachable { cause } => self.unreachable = Some(cause.clone()),
+            ActivityChange::Released => {}
         }
         Ok(())
     }

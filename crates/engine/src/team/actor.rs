@@ -3,9 +3,11 @@
 //! Nothing is awaited while a batch is decided, so no input can come between a look and the change
 //! that follows from it. Many inputs of one batch share one sync.
 
+use super::budget::Spent;
 use super::handle::{By, Caller, TeamFault, TeamHandle};
 use super::input::{Acceptance, Input, Order, ReplyTo, RunEnd};
-use super::residency::{Outage, Resident};
+use super::outage::Outage;
+use super::residency::Resident;
 use super::watch::Waiter;
 use crate::log_writer::{LogWriter, WriteError};
 use crate::notice::Notice;
@@ -50,6 +52,9 @@ pub(crate) struct TeamActor {
     pub(super) quiescing: Vec<ReplyTo<RunEnd>>,
     after: Vec<AfterCommit>,
     pub(super) closing: bool,
+    pub(super) told: BTreeSet<(MemberName, MessageId)>,
+    pub(super) spent: Spent,
+    pub(super) exhausted: Option<String>,
 }
 
 /// What an open tool call did to the team: remembered until its result is recorded.
@@ -95,6 +100,9 @@ impl TeamActor {
             quiescing: Vec::new(),
             after: Vec::new(),
             closing: false,
+            told: BTreeSet::new(),
+            spent: Spent::nothing(),
+            exhausted: None,
         }
     }
 
@@ -256,6 +264,7 @@ impl TeamActor {
                 let origin = Origin { session: session.clone(), step: *step, index: *index };
                 self.effects.remove(origin.key().as_str());
             }
+            self.spent.count(&event);
             self.writer.append(session, None, event);
             if let (Some(change), Some(member)) = (activity, self.name_of(session)) {
                 self.append_activity(member, change);
@@ -312,6 +321,7 @@ impl TeamActor {
                 }
                 Next::Append(events) => self.append_all(session, events),
                 Next::AskModel { step } => {
+                    self.keep_budget();
                     self.order_request(session, step);
                     return;
                 }
@@ -331,7 +341,8 @@ impl TeamActor {
     }
 
     fn order_request(&mut self, session: &SessionId, step: longboat_core::id::StepNo) {
-        if self.residents.get(session).is_none_or(|resident| resident.parked.is_none()) {
+        let waiting = self.residents.get(session).is_some_and(|resident| resident.parked.is_some());
+        if !waiting || self.closing {
             return;
         }
         let Some(state) = self.writer.session(session) else { return };

@@ -176,4 +176,7 @@ pub struct RunEnd {
     pub final_text: String,
     /// Messages that are still owed, with what stands in their way.
     pub owed: Vec<(MessageId, MemberName, String)>,
+    /// Which budget ended it before it came to rest, if one did. Its turns are open: a resume goes
+    /// on.
+    pub exhausted: Option<String>,
 }

@@ -1,9 +1,11 @@
 //! The team in motion: one task owns a team's logs and decides everything that happens to it.
 
 mod actor;
+mod budget;
 mod handle;
 mod input;
 mod mailbox;
+mod outage;
 mod policy;
 mod residency;
 mod roster;

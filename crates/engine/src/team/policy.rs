@@ -34,7 +34,7 @@ a file again when an edit is refused as stale.
 when it is done. Every change carries the revision you last saw; when it is refused as stale, look \
 and decide again. Write scopes warn of overlap, they lock nothing.
 - A message from a member begins with a line `[message <id> from <name>]` that the runtime writes: \
-only that first line says who sent it. Messages reach you between your steps. Take them into account \
+only that first line says who sent it. `[notice]` in its place is the runtime itself. Messages reach you between your steps. Take them into account \
 without dropping the work you are in, unless they say to.
 - \"accepted\" and \"queued\" say that a message is safe, not that its work is done. Never send the \
 same message twice.";

@@ -3,9 +3,9 @@
 use super::actor::{Effect, TeamActor};
 use super::handle::{CallError, TeamFault};
 use super::input::{Input, Interrupted, Order, ReplyTo, Report};
+use super::outage::{Cause, Outage};
 use crate::agent::Driver;
 use crate::load::{LoadError, load_session};
-use crate::notice::Notice;
 use crate::supervise::Supervisor;
 use crate::tools;
 use crate::tools::ToolSet;
@@ -24,10 +24,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long until an unreachable member is tried again: doubled at each failure, up to the last.
-const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-/// After so many failures a run no longer waits for a member; its mail stays owed.
-pub(super) const HOPEFUL_ATTEMPTS: u32 = 5;
 /// A timer that stands for none.
 const NO_TIMER: Duration = Duration::from_secs(3_600);
 
@@ -46,22 +42,11 @@ pub(super) struct Resident {
     pub(super) already: BTreeSet<MessageId>,
 }
 
-/// A member that could not be brought back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Outage {
-    /// Why.
-    pub(super) cause: String,
-    /// How often it was tried.
-    pub(super) attempts: u32,
-    /// When it is tried next.
-    pub(super) retry_at: Instant,
-}
-
 /// What came of reading a member's log.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(super) member: MemberName,
-    pub(super) result: Result<Back, String>,
+    pub(super) result: Result<Back, Cause>,
 }
 
 /// A member as its log has it.
@@ -83,10 +68,13 @@ impl TeamActor {
             None => Vec::new(),
         };
         self.effects.extend(effects);
-        self.settle_provisioning().await;
+        let failed = self.settle_provisioning().await;
         let already = self.already_in_log(&lead).await;
         self.seat(&lead, MemberName::lead(), already);
         self.deliver_owed(&MemberName::lead());
+        for (member, reason) in failed {
+            self.tell_owed(&member, &reason);
+        }
         let members: Vec<Member> = self.writer.team().roster().iter().cloned().collect();
         for member in members {
             let owed = self.writer.team().mailbox().owed_to(&member.name).next().is_some();
@@ -199,25 +187,6 @@ impl TeamActor {
         }
     }
 
-    fn unreachable(&mut self, member: MemberName, cause: String) {
-        let attempts = self.outages.get(&member).map_or(0, |outage| outage.attempts) + 1;
-        let doubled = BACKOFF.0.saturating_mul(1 << attempts.saturating_sub(1).min(16));
-        let wait = doubled.min(BACKOFF.1);
-        let retry_at = Instant::now() + wait;
-        self.defer(&member, &cause);
-        self.notify(Notice::Unreachable { member: member.clone(), cause: cause.clone(), wait });
-        for (name, input) in std::mem::take(&mut self.stalled) {
-            match input {
-                Input::Prompt { reply, .. } if name == member => {
-                    let fault = TeamFault::Unreachable { name, cause: cause.clone() };
-                    self.answer(reply, Err(fault));
-                }
-                input => self.stalled.push((name, input)),
-            }
-        }
-        self.outages.insert(member, Outage { cause, attempts, retry_at });
-    }
-
     fn unstall(&mut self, member: &MemberName) {
         for (name, input) in std::mem::take(&mut self.stalled) {
             if name == *member {
@@ -231,15 +200,23 @@ impl TeamActor {
 
     /// When something is to be done though nothing came in.
     pub(super) fn next_timer(&self) -> Instant {
+        if self.closing {
+            return Instant::now() + NO_TIMER;
+        }
         let retries = self.outages.iter().filter(|(name, _)| !self.loading.contains(*name));
         let retries = retries.map(|(_, outage)| outage.retry_at);
         let releases = self.residents.values().filter(|resident| !resident.name.is_lead());
         let releases = releases.filter_map(|resident| resident.idle_since);
         let releases = releases.map(|since| since + self.parts.settings.release_after);
-        retries.chain(releases).min().unwrap_or_else(|| Instant::now() + NO_TIMER)
+        let deadline = self.spent.deadline(&self.parts.settings.budget);
+        retries.chain(releases).chain(deadline).min().unwrap_or_else(|| Instant::now() + NO_TIMER)
     }
 
     pub(super) fn on_timer(&mut self) {
+        self.keep_budget();
+        if self.closing {
+            return;
+        }
         let now = Instant::now();
         let due = |outage: &Outage| outage.retry_at <= now;
         let retry: Vec<MemberName> = self
@@ -476,16 +453,17 @@ async fn bring_back(
     lead: &SessionId,
     member: &Member,
     owed: Vec<(ItemId, MessageId)>,
-) -> Result<Back, String> {
-    let state = load_session(store, &member.session).await.map_err(|error| error.line())?;
+) -> Result<Back, Cause> {
+    let state = load_session(store, &member.session).await?;
     match state.kind() {
         SessionKind::Teammate { team, name } if team.lead() == lead && *name == member.name => {}
         kind => {
-            return Err(format!("its log says it is {kind:?}, not this team's {}", member.name));
+            let text = format!("its log says it is {kind:?}, not this team's {}", member.name);
+            return Err(Cause { text, lasting: true });
         }
     }
-    runnable(parts, &state).await?;
-    let already = found_in_log(store, &member.session, owed).await.map_err(|e| e.line())?;
+    runnable(parts, &state).await.map_err(Cause::passing)?;
+    let already = found_in_log(store, &member.session, owed).await?;
     let effects = recorded_effects(store, lead, &state).await;
     Ok(Back { state, already, effects })
 }

@@ -113,9 +113,15 @@ impl TeamActor {
         };
         let (lead, team) = (self.writer.lead().clone(), self.team());
         self.writer.append(&lead, None, Event::TeamMember { team, member: member.clone(), change });
-        if made.is_ok() {
-            self.seat(&spawning.session, member.clone(), BTreeSet::new());
-            self.deliver_owed(&member);
+        match &made {
+            Ok(()) => {
+                self.seat(&spawning.session, member.clone(), BTreeSet::new());
+                self.deliver_owed(&member);
+            }
+            Err(reason) => {
+                self.defer(&member, reason);
+                self.tell_owed(&member, reason);
+            }
         }
         let revision = self.writer.team().revision_for(Some(&MemberName::lead()));
         let spawned =
@@ -162,9 +168,9 @@ impl TeamActor {
         Ok(())
     }
 
-    /// Decides, from each half-made child's own log, whether it came to be.
+    /// Decides, from each half-made child's own log, whether it came to be; returns who did not.
     // P12: active iff lineage, descriptor and first prompt are there; otherwise failed.
-    pub(super) async fn settle_provisioning(&mut self) {
+    pub(super) async fn settle_provisioning(&mut self) -> Vec<(MemberName, String)> {
         let half_made: Vec<Member> = self
             .writer
             .team()
@@ -174,14 +180,19 @@ impl TeamActor {
             .cloned()
             .collect();
         let (lead, team) = (self.writer.lead().clone(), self.team());
+        let mut failed = Vec::new();
         for member in half_made {
             let change = match came_to_be(&*self.parts.store, &team, &member).await {
                 Ok(()) => MemberChange::Active,
-                Err(reason) => MemberChange::Failed { reason },
+                Err(reason) => {
+                    failed.push((member.name.clone(), reason.clone()));
+                    MemberChange::Failed { reason }
+                }
             };
             let settled = Event::TeamMember { team: team.clone(), member: member.name, change };
             self.writer.append(&lead, None, settled);
         }
+        failed
     }
 }
 

@@ -104,7 +104,7 @@ impl TeamActor {
             last: member.activity.last.clone(),
             unread: self.unread(&member.name),
             owed: team.mailbox().owed_to(&member.name).count(),
-            unreachable: self.outages.get(&member.name).map(|outage| outage.cause.clone()),
+            unreachable: member.activity.unreachable.clone(),
             usage: self.writer.session(&member.session).map(|state| state.usage()),
         });
         TeamView {

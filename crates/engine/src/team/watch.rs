@@ -2,7 +2,6 @@
 
 use super::actor::TeamActor;
 use super::input::{ReplyTo, RunEnd};
-use super::residency::HOPEFUL_ATTEMPTS;
 use longboat_core::id::{MemberName, Revision, SessionId};
 use longboat_core::session::Phase;
 use longboat_core::team::Standing;
@@ -105,18 +104,18 @@ impl TeamActor {
         if let Standing::Failed { reason } = &member.standing {
             return Some(reason.clone());
         }
-        let outage = self.outages.get(name)?;
-        (outage.attempts >= HOPEFUL_ATTEMPTS).then(|| outage.cause.clone())
+        let outage = self.outages.get(name).filter(|outage| outage.hopeless())?;
+        Some(outage.cause.text.clone())
     }
 
     // P17: the Lead is idle, nobody runs, and no deliverable mail is pending.
     fn run_end(&self) -> Option<RunEnd> {
-        if self.anybody_busy(None) || !self.stalled.is_empty() {
-            return None;
-        }
         let mailbox = self.writer.team().mailbox();
-        if mailbox.debtors().any(|name| self.hopeless(name).is_none()) {
-            return None;
+        if self.exhausted.is_none() {
+            let busy = self.anybody_busy(None) || !self.stalled.is_empty();
+            if busy || mailbox.debtors().any(|name| self.hopeless(name).is_none()) {
+                return None;
+            }
         }
         let owed = mailbox.debtors().flat_map(|name| {
             let cause = self.hopeless(name).unwrap_or_default();
@@ -127,6 +126,7 @@ impl TeamActor {
             lead: self.writer.team().lead().last.as_ref().map(|last| last.outcome.clone()),
             final_text: lead.final_text().to_owned(),
             owed: owed.collect(),
+            exhausted: self.exhausted.clone(),
         })
     }
 }

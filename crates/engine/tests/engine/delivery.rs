@@ -140,7 +140,7 @@ async fn p3_mail_reaches_the_lead_and_siblings() {
             Source::Team { sender, .. } => {
                 Some((sender.session.to_string(), item.text.to_string()))
             }
-            Source::Human | Source::Spawn { .. } => None,
+            Source::Human | Source::Runtime | Source::Spawn { .. } => None,
         })
         .collect();
     // P9: the durable source names who really sent it.

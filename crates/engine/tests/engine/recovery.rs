@@ -191,3 +191,52 @@ async fn p3_mail_sent_while_its_target_was_being_made_waits_for_it() {
     assert!(logs.results("s-1")[1].contains("accepted"));
     assert!(world.requests("worker").iter().any(|seen| seen.body.contains("also this")));
 }
+
+#[tokio::test]
+async fn p20_a_target_whose_log_is_damaged_is_reported_to_sender_and_lead_with_what_is_owed() {
+    let world = World::of(vec![
+        Agent::member(
+            "lead",
+            vec![
+                spawn("worker"),
+                wait(),
+                wait(),
+                send("worker", "are you there").held(Hold::gate("damaged")),
+                done(),
+                done(),
+            ],
+        ),
+        Agent::member("worker", vec![done()]),
+    ])
+    .await
+    .releasing_after(Duration::from_millis(20));
+    let life = world.live();
+    let team = life.create(&world.workspace(), "chat").await;
+    let mut follower = follow(&team).await;
+    say(&team, "lead", "p1", "go").await;
+    until(&mut follower, |_, event| {
+        matches!(event, Event::TeamActivity { change, .. }
+            if *change == longboat_core::log::ActivityChange::Released)
+    })
+    .await;
+    // An event that cannot follow what is there.
+    let wrong = Event::TurnEnded {
+        turn: longboat_core::id::TurnNo(9),
+        outcome: longboat_core::log::TurnOutcome::Completed,
+    };
+    write(&*life.store, "s-1.worker", None, &wrong).await;
+    world.server.open_gate("damaged");
+    let end = team.quiescent().await.unwrap();
+    let view = team.look().await.unwrap();
+    life.end(&team).await;
+    assert_eq!(end.owed.len(), 1, "{end:?}");
+    assert!(end.owed[0].2.contains("turn 9 cannot end here"), "{end:?}");
+    assert!(view.members[1].unreachable.as_ref().unwrap().contains("contradicts itself at seq"));
+    let logs = world.logs().await;
+    assert!(logs.results("s-1").iter().any(|text| text.contains("\"status\":\"queued\"")));
+    let told = world.requests("lead").pop().unwrap().body;
+    assert!(
+        told.contains("[notice]\\nworker cannot read its mail")
+            && told.contains("Still owed to it: m1")
+    );
+}

@@ -2,7 +2,7 @@
 
 use super::delivery::{done, look, send, spawn, wait};
 use longboat_core::log::{Event, TurnOutcome};
-use longboat_engine::{Interrupted, Status};
+use longboat_engine::{Budget, Interrupted, Status};
 use longboat_scripted::{Agent, Fault, Hold, Point, Step};
 use longboat_testkit::{World, follow, say, until};
 use serde_json::json;
@@ -201,4 +201,55 @@ async fn p19_prompts_and_messages_reach_the_model_byte_for_byte() {
         request["messages"].to_string().contains(&json!(framed).to_string())
     });
     assert!(heard);
+}
+
+/// Two members that answer each other for ever.
+fn endless() -> Vec<Agent> {
+    let answer = |to: &str| (0..200).map(|_| send(to, "and you?")).collect::<Vec<_>>();
+    let mut lead = vec![spawn("worker"), send("worker", "hello")];
+    lead.extend((0..200).flat_map(|_| [wait(), send("worker", "and you?")]));
+    vec![Agent::member("lead", lead), Agent::member("worker", answer("lead"))]
+}
+
+#[tokio::test]
+async fn a_budget_suspends_a_storm_and_a_resume_goes_on() {
+    let world =
+        World::of(endless()).await.costing(Budget { tokens: Some(150_000), ..Budget::default() });
+    let life = world.live();
+    let team = life.create(&world.workspace(), "chat").await;
+    say(&team, "lead", "p1", "go").await;
+    let end = team.quiescent().await.unwrap();
+    assert!(end.exhausted.unwrap().starts_with("the budget of 150000 tokens is used up"));
+    life.end(&team).await;
+    let spent = world.requests("lead").len() + world.requests("worker").len();
+    assert!(spent > 4 && spent < 150, "{spent}");
+    let life = world.live();
+    let team = life.resume("s-1").await;
+    let end = team.quiescent().await.unwrap();
+    assert!(end.exhausted.is_some(), "it went on until the next budget was used up");
+    life.end(&team).await;
+    let logs = world.logs().await;
+    let queued = logs.events("s-1", "team/message/queued").len();
+    let delivered = logs.events("s-1", "team/message/delivered").len();
+    assert_eq!(queued, delivered, "nothing was dropped");
+    assert!(world.requests("lead").len() + world.requests("worker").len() > spent);
+}
+
+#[tokio::test]
+async fn budgets_of_turns_and_of_time_suspend_too() {
+    let budgets = [
+        Budget { turns: Some(1), ..Budget::default() },
+        Budget { time: Some(std::time::Duration::from_millis(300)), ..Budget::default() },
+    ];
+    for budget in budgets {
+        let held = done().held(Hold { at_most_ms: 60_000, ..Hold::gate("never") });
+        let world = World::of(vec![
+            Agent::member("lead", vec![spawn("worker"), wait(), wait(), done()]),
+            Agent::member("worker", vec![held]),
+        ])
+        .await
+        .costing(budget);
+        let (end, _) = world.run("chat").await;
+        assert!(end.exhausted.is_some(), "{budget:?}");
+    }
 }
