@@ -132,6 +132,8 @@ pub(crate) enum Command {
     Show(commands::show::ShowArgs),
     /// Write every event as JSON lines
     Export(commands::export::ExportArgs),
+    /// Find what is wrong with the store and the settings, and say what to do
+    Doctor(commands::doctor::DoctorArgs),
     /// Print completions for a shell
     Completions(commands::completions::CompletionsArgs),
     /// Serve a script as a language model, for tests

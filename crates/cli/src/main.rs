@@ -56,6 +56,7 @@ async fn perform(line: &CommandLine) -> Result<u8, CommandError> {
             commands::resume::run(args, &line.global, &config).await
         }
         Command::Fork(args) => commands::fork::run(args, &config).await,
+        Command::Doctor(args) => commands::doctor::run(args, &config).await,
         command => look(command, line, &config).await,
     }
 }
@@ -78,6 +79,7 @@ async fn look(command: &Command, line: &CommandLine, config: &Config) -> Result<
         | Command::Run(_)
         | Command::Resume(_)
         | Command::Fork(_)
+        | Command::Doctor(_)
         | Command::Completions(_)
         | Command::ScriptedModel(_) => Ok(()),
     };

@@ -32,6 +32,9 @@ pub(crate) struct MemberStory {
     pub(crate) unread: usize,
     /// Messages queued for it that its inbox does not hold.
     pub(crate) owed: usize,
+    /// Why it could not be brought into memory, since it last could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unreachable: Option<String>,
     /// Where its log stops being readable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) damage: Option<Damage>,
@@ -117,6 +120,7 @@ fn begin(name: MemberName, session: &SessionId, log: Option<&SessionLog>) -> Mem
         tokens: tally.usage,
         unread: 0,
         owed: 0,
+        unreachable: None,
         damage: log.and_then(|log| log.damage.clone()),
     }
 }
@@ -151,6 +155,11 @@ fn changed(
 }
 
 fn active(story: &mut MemberStory, change: &ActivityChange) {
+    match change {
+        ActivityChange::Unreachable { cause } => story.unreachable = Some(cause.clone()),
+        ActivityChange::Resumed | ActivityChange::TurnStarted { .. } => story.unreachable = None,
+        ActivityChange::TurnEnded { .. } | ActivityChange::Released => {}
+    }
     match (change, &story.status) {
         (ActivityChange::TurnEnded { outcome, excerpt, .. }, _) => {
             story.last_turn = Some(LastTurn { outcome: outcome.clone(), excerpt: excerpt.clone() });
@@ -250,6 +259,9 @@ fn notes(story: &MemberStory) -> Vec<(Ink, String)> {
     }
     if let LoggedStatus::Failed { reason } = &story.status {
         notes.push((Ink::Bad, one_line(reason)));
+    }
+    if let Some(cause) = &story.unreachable {
+        notes.push((Ink::Bad, format!("cannot be reached: {}", one_line(cause))));
     }
     if let Some(last) = &story.last_turn {
         match &last.outcome {

@@ -18,6 +18,7 @@ pub(crate) use log::{
     LookError, TeamLogs, find_session, lead_and_model, read_roster, read_team, sessions_of_team,
 };
 pub(crate) use mailbox::MessageState;
+pub(crate) use members::LoggedStatus;
 pub(crate) use page::Page;
 pub(crate) use plain::{one_line, plain};
 pub(crate) use sessions::list_sessions;

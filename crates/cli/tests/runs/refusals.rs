@@ -85,3 +85,41 @@ async fn p20_keys_never_appear_in_what_is_printed_or_kept() {
     let exported = place.end(place.command(&["export"])).await.out;
     assert!(!exported.contains("sk-very-secret"));
 }
+
+#[tokio::test]
+async fn p20_doctor_finds_a_damaged_log_and_other_sessions_go_on() {
+    let place =
+        Place::of(vec![Agent::member("lead", vec![Step::text("one"), Step::text("two")])]).await;
+    assert_eq!(place.end(place.run(&[])).await.code, Some(0));
+    let well = place.end(place.command(&["doctor"])).await;
+    assert_eq!(well.code, Some(0), "{}{}", well.out, well.err);
+    assert!(well.out.contains("every log is whole"));
+    let damaged = place.lead().await;
+    assert_eq!(place.end(place.run(&[])).await.code, Some(0));
+
+    // A byte of an early record changes behind the store's back.
+    let database = rusqlite::Connection::open(place.store()).unwrap();
+    let changed = database
+        .execute(
+            "UPDATE records SET data = replace(data, 'You are', 'You were') WHERE seq = 1 \
+             AND session = (SELECT number FROM sessions WHERE id = ?1)",
+            [damaged.as_str()],
+        )
+        .unwrap();
+    assert_eq!(changed, 1);
+    drop(database);
+    let ill = place.end(place.command(&["doctor"])).await;
+    assert_eq!(ill.code, Some(1));
+    let line = ill.out.lines().find(|line| line.starts_with("WRONG")).unwrap();
+    assert!(line.contains(damaged.as_str()) && line.contains("from seq 1 on"), "{line}");
+    let gone = place.end(place.command(&["resume", damaged.as_str()])).await;
+    assert_ne!(gone.code, Some(0));
+    assert!(gone.err.contains("damaged at seq 1"), "{}", gone.err);
+    let exported = place.end(place.command(&["export", damaged.as_str()])).await;
+    assert_eq!(exported.code, Some(1));
+    assert!(exported.out.contains("turn/ended"), "what lies behind the damage is saved too");
+    assert!(exported.err.contains("seq 1: its checksum does not match"), "{}", exported.err);
+    // The latest session is another one, and it goes on.
+    let other = place.end(place.command(&["resume", "latest", "more"])).await;
+    assert_eq!((other.code, other.out.as_str()), (Some(0), "two\n"), "{}", other.err);
+}

@@ -1,0 +1,174 @@
+//! `longboat doctor`: what is wrong with the store, the sessions in it and the settings, and what to
+//! do about each. It reads and changes nothing, so it works beside a run.
+
+use super::look::{Failure, write_json};
+use crate::assemble::choose_model;
+use crate::config::Config;
+use crate::exit::{self, CommandError};
+use crate::reach::listens;
+use crate::report::{LoggedStatus, MessageState, TeamStory, list_sessions, one_line, read_team};
+use crate::roles;
+use longboat_store::{OpenError, SqliteStore};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// What can be asked of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Print JSON: one array of findings
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    grade: Grade,
+    about: String,
+    says: String,
+}
+
+/// How it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Grade {
+    Good,
+    /// Worth knowing; nothing is broken.
+    Note,
+    Wrong,
+}
+
+impl Finding {
+    fn new(grade: Grade, about: &str, says: impl Into<String>) -> Self {
+        Self { grade, about: about.to_owned(), says: says.into() }
+    }
+}
+
+/// Looks at everything. Ends with 1 when something is wrong.
+pub(crate) async fn run(args: &DoctorArgs, config: &Config) -> Result<u8, CommandError> {
+    let mut findings = settings(config).await;
+    match SqliteStore::open_read_only(&config.store) {
+        Ok(store) => {
+            let shown = config.store.display().to_string();
+            findings.push(Finding::new(Grade::Good, "store", format!("{shown} can be read")));
+            structure(&store, &mut findings).await;
+            sessions(&store, &mut findings).await;
+        }
+        Err(OpenError::Missing { .. }) => {
+            findings.push(Finding::new(
+                Grade::Note,
+                "store",
+                "there is none yet: the first run makes it",
+            ));
+        }
+        Err(error) => findings.push(Finding::new(Grade::Wrong, "store", error.to_string())),
+    }
+    write(args, &findings)?;
+    let wrong = findings.iter().any(|finding| finding.grade == Grade::Wrong);
+    Ok(if wrong { exit::UNDONE } else { exit::DONE })
+}
+
+fn write(args: &DoctorArgs, findings: &[Finding]) -> Result<(), CommandError> {
+    let mut out = io::stdout();
+    if args.json {
+        return write_json(&mut out, &findings).map_err(CommandError::Look);
+    }
+    for finding in findings {
+        let mark = match finding.grade {
+            Grade::Good => "ok   ",
+            Grade::Note => "note ",
+            Grade::Wrong => "WRONG",
+        };
+        let line = format!("{mark} {}: {}\n", finding.about, one_line(&finding.says));
+        out.write_all(line.as_bytes()).map_err(Failure::Write).map_err(CommandError::Look)?;
+    }
+    Ok(())
+}
+
+/// The model, its key and its server; the roles.
+async fn settings(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    match choose_model(config, &crate::args::ModelArgs::default()) {
+        Ok(name) => match listens(config, &name).await {
+            Ok(()) => findings.push(Finding::new(Grade::Good, "model", name.to_string())),
+            Err(error) => findings.push(Finding::new(Grade::Wrong, "model", error.to_string())),
+        },
+        Err(error) => findings.push(Finding::new(Grade::Note, "model", error.to_string())),
+    }
+    let (roles, warnings) = roles::read(&config.workspace);
+    if !roles.is_empty() {
+        let names: Vec<&str> = roles.keys().map(String::as_str).collect();
+        findings.push(Finding::new(Grade::Good, "roles", names.join(", ")));
+    }
+    findings
+        .extend(warnings.into_iter().map(|warning| Finding::new(Grade::Wrong, "role", warning)));
+    findings
+}
+
+/// The file as SQLite sees it.
+async fn structure(store: &SqliteStore, findings: &mut Vec<Finding>) {
+    match store.check().await {
+        Ok(problems) if problems.is_empty() => {
+            findings.push(Finding::new(Grade::Good, "store", "its structure is sound"));
+        }
+        Ok(problems) => findings.extend(problems.into_iter().map(|problem| {
+            let says = format!("{problem}; save what is readable with: longboat export");
+            Finding::new(Grade::Wrong, "store", says)
+        })),
+        Err(error) => findings.push(Finding::new(Grade::Wrong, "store", error.to_string())),
+    }
+}
+
+/// Every session: whether its log can be read and folded, and what is still to be done in it.
+async fn sessions(store: &SqliteStore, findings: &mut Vec<Finding>) {
+    let listed = match list_sessions(store, usize::MAX).await {
+        Ok((listed, _)) => listed,
+        Err(error) => {
+            findings.push(Finding::new(Grade::Wrong, "sessions", error.to_string()));
+            return;
+        }
+    };
+    for lead in listed {
+        match read_team(store, &lead.session).await {
+            Ok(logs) => findings.extend(team(&TeamStory::of(&logs))),
+            Err(error) => {
+                findings.push(Finding::new(Grade::Wrong, lead.session.as_str(), error.to_string()));
+            }
+        }
+    }
+}
+
+fn team(story: &TeamStory) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for log in &story.damaged {
+        let says = format!(
+            "its log cannot be understood from seq {} on: {}; other sessions are not touched, and longboat export saves what is readable",
+            log.damage.seq, log.damage.what
+        );
+        findings.push(Finding::new(Grade::Wrong, log.session.as_str(), says));
+    }
+    for member in &story.members {
+        if let Some(cause) = &member.unreachable {
+            let says = format!("cannot be reached: {cause}");
+            findings.push(Finding::new(Grade::Wrong, member.session.as_str(), says));
+        }
+        if matches!(member.status, LoggedStatus::OpenTurn { .. }) {
+            let says = "a turn is open: it runs, or longboat resume goes on with it";
+            findings.push(Finding::new(Grade::Note, member.session.as_str(), says));
+        }
+    }
+    let owed: Vec<String> = story
+        .messages
+        .iter()
+        .filter(|way| way.state == MessageState::Owed)
+        .map(|way| format!("{} to {}", way.message, way.to))
+        .collect();
+    if !owed.is_empty() {
+        let says = format!("still owed: {}; longboat resume tries again", owed.join(", "));
+        findings.push(Finding::new(Grade::Note, story.team.as_str(), says));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::new(Grade::Good, story.team.as_str(), "every log is whole"));
+    }
+    findings
+}
