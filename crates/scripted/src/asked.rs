@@ -1,6 +1,9 @@
-//! What the server understands of a request, the same for both wires.
+//! What the server understands of a request, the same for both wires. It reads requests that were
+//! checked before, and keeps nothing.
 
 use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A wire's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,72 +18,211 @@ pub enum WireName {
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) system: String,
-    pub(crate) replies: usize,
     pub(crate) stream: bool,
+    /// Whether a stream tells what was used; Anthropic's always does.
+    pub(crate) include_usage: bool,
     pub(crate) model: String,
+    /// The conversation, from the oldest.
+    pub(crate) turns: Vec<Turn>,
+    /// The ids of all calls that were made.
+    pub(crate) call_ids: BTreeSet<String>,
+    /// What the model reads, in the order in which providers cache it.
+    pub(crate) prompt: PromptBytes,
+}
+
+/// A part of a conversation.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A user text.
+    Told(String),
+    /// A reply.
+    Replied,
+    /// What came of a call.
+    Result { tool: String, text: String },
+}
+
+/// The bytes of a prompt, piece by piece, so that two prompts can be compared without being kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PromptBytes {
+    pieces: Vec<(u64, usize)>,
+    /// Bytes up to the last mark after which the client wants the prompt cached.
+    pub(crate) marked: usize,
 }
 
 impl Asked {
     pub(crate) fn read(wire: WireName, body: &Value) -> Self {
-        let messages = body.get("messages").and_then(Value::as_array);
-        let messages = messages.map(Vec::as_slice).unwrap_or_default();
-        let role = |message: &Value, wanted: &str| {
-            message.get("role").and_then(Value::as_str) == Some(wanted)
-        };
+        let messages = items(body.get("messages"));
         let system = match wire {
             WireName::Anthropic => body.get("system").map(text_of).unwrap_or_default(),
             WireName::OpenaiChat => messages
                 .iter()
-                .filter(|message| role(message, "system") || role(message, "developer"))
+                .filter(|message| ["system", "developer"].contains(&text(message, "role")))
                 .filter_map(|message| message.get("content"))
                 .map(text_of)
                 .collect(),
         };
+        let mut conversation = Conversation::default();
+        for message in messages {
+            match wire {
+                WireName::OpenaiChat => conversation.chat(message),
+                WireName::Anthropic => conversation.anthropic(message),
+            }
+        }
+        let options = body.get("stream_options");
+        let include = options.and_then(|options| options.get("include_usage"));
         Self {
             system,
-            replies: messages.iter().filter(|message| role(message, "assistant")).count(),
             stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-            model: body.get("model").and_then(Value::as_str).unwrap_or("none").to_owned(),
+            include_usage: include.and_then(Value::as_bool).unwrap_or(false),
+            model: text(body, "model").to_owned(),
+            turns: conversation.turns,
+            call_ids: conversation.names.into_keys().collect(),
+            prompt: PromptBytes::read(body),
         }
     }
+
+    /// Whether some user text contains this.
+    pub(crate) fn told(&self, part: &str) -> bool {
+        self.turns.iter().any(|turn| matches!(turn, Turn::Told(text) if text.contains(part)))
+    }
+
+    /// How many replies the conversation holds, after the last user text that contains `from`.
+    pub(crate) fn replies(&self, from: &str) -> usize {
+        let counted = self.turns.iter().rev().take_while(|turn| {
+            from.is_empty() || !matches!(turn, Turn::Told(text) if text.contains(from))
+        });
+        counted.filter(|turn| **turn == Turn::Replied).count()
+    }
+}
+
+#[derive(Default)]
+struct Conversation {
+    turns: Vec<Turn>,
+    /// Which tool each call called.
+    names: HashMap<String, String>,
+}
+
+impl Conversation {
+    fn chat(&mut self, message: &Value) {
+        let content = message.get("content").unwrap_or(&Value::Null);
+        match text(message, "role") {
+            "user" => self.tell(content),
+            "assistant" => {
+                self.turns.push(Turn::Replied);
+                for call in items(message.get("tool_calls")) {
+                    let function = call.get("function").unwrap_or(call);
+                    self.called(text(call, "id"), text(function, "name"));
+                }
+            }
+            "tool" => self.result(text(message, "tool_call_id"), content),
+            _ => {}
+        }
+    }
+
+    fn anthropic(&mut self, message: &Value) {
+        let content = message.get("content").unwrap_or(&Value::Null);
+        if text(message, "role") == "assistant" {
+            self.turns.push(Turn::Replied);
+            for block in items(Some(content)).iter().filter(|b| text(b, "type") == "tool_use") {
+                self.called(text(block, "id"), text(block, "name"));
+            }
+            return;
+        }
+        let results = items(Some(content)).iter().filter(|b| text(b, "type") == "tool_result");
+        for block in results {
+            let content = block.get("content").unwrap_or(&Value::Null);
+            self.result(text(block, "tool_use_id"), content);
+        }
+        self.tell(content);
+    }
+
+    fn tell(&mut self, content: &Value) {
+        if let Value::String(text) = content {
+            self.turns.push(Turn::Told(text.clone()));
+        }
+        let texts = items(Some(content)).iter().filter(|part| text(part, "type") == "text");
+        self.turns.extend(texts.map(|part| Turn::Told(text(part, "text").to_owned())));
+    }
+
+    fn called(&mut self, id: &str, name: &str) {
+        self.names.insert(id.to_owned(), name.to_owned());
+    }
+
+    fn result(&mut self, id: &str, content: &Value) {
+        let tool = self.names.get(id).cloned().unwrap_or_default();
+        self.turns.push(Turn::Result { tool, text: text_of(content) });
+    }
+}
+
+impl PromptBytes {
+    fn read(body: &Value) -> Self {
+        let mut prompt = Self::default();
+        for tool in items(body.get("tools")) {
+            prompt.add(tool);
+        }
+        match body.get("system") {
+            Some(Value::Array(blocks)) => blocks.iter().for_each(|block| prompt.add(block)),
+            Some(text) => prompt.add(text),
+            None => {}
+        }
+        for message in items(body.get("messages")) {
+            match message.get("content") {
+                Some(Value::Array(blocks)) => blocks.iter().for_each(|block| prompt.add(block)),
+                _ => prompt.add(message),
+            }
+        }
+        if body.get("cache_control").is_some_and(|mark| !mark.is_null()) {
+            prompt.marked = prompt.bytes();
+        }
+        prompt
+    }
+
+    fn add(&mut self, piece: &Value) {
+        // A mark moves on from request to request and is not read by the model.
+        let mark = piece.get("cache_control");
+        let bytes = match piece.as_object() {
+            Some(fields) if mark.is_some() => {
+                let mut unmarked = fields.clone();
+                unmarked.remove("cache_control");
+                Value::Object(unmarked).to_string()
+            }
+            _ => piece.to_string(),
+        };
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        self.pieces.push((hasher.finish(), bytes.len()));
+        if mark.is_some_and(|mark| !mark.is_null()) {
+            self.marked = self.bytes();
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pieces.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// The bytes with which another one begins, too.
+    pub(crate) fn shared(&self, other: &Self) -> usize {
+        let both = self.pieces.iter().zip(&other.pieces);
+        both.take_while(|(a, b)| a == b).map(|((_, bytes), _)| bytes).sum()
+    }
+}
+
+/// A field's text, or none.
+pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A list's items, or none.
+pub(crate) fn items(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The text of a content that is a string or a list of parts.
 pub(crate) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect()
-        }
-        _ => String::new(),
+        Value::Array(parts) => parts.iter().map(|part| text(part, "text")).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }
-}
-
-/// Tokens, roughly, as providers count them.
-pub(crate) fn tokens(bytes: usize) -> usize {
-    bytes.div_ceil(4)
-}
-
-/// A call's arguments as text: a string goes out as it is.
-pub(crate) fn arguments(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "{}".to_owned(),
-        value => value.to_string(),
-    }
-}
-
-/// A text in pieces of about `most` bytes, never inside a character.
-pub(crate) fn pieces(text: &str, most: usize) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = (most.min(rest.len())..=rest.len())
-            .find(|end| rest.is_char_boundary(*end))
-            .unwrap_or(rest.len());
-        let (head, tail) = rest.split_at(end);
-        pieces.push(head);
-        rest = tail;
-    }
-    pieces
 }

@@ -1,68 +1,105 @@
-//! A step as a chat-completions answer.
+//! A step as a chat-completions answer, streamed or whole, and this provider's errors.
 
-use crate::asked::{Asked, arguments, pieces, tokens};
-use crate::script::Step;
-use crate::server::Exchange;
+use crate::exchange::{Exchange, arguments, deltas};
+use crate::script::{Call, Step};
+use crate::sse::{Event, Reply};
 use serde_json::{Value, json};
 
-/// Bytes of one delta.
-const DELTA_BYTES: usize = 24;
+/// A moment that all answers name; the server has no clock.
+const CREATED: u64 = 1_700_000_000;
 
 /// The events of a stream: up to the end of the text, and the rest.
-pub(crate) fn events(
-    asked: &Asked,
-    exchange: &Exchange,
-    step: &Step,
-) -> (Vec<String>, Vec<String>) {
+pub(crate) fn events(exchange: &Exchange, step: &Step) -> Reply {
     let chunk = |delta: Value, finish: Value| {
-        json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0,
-            "model": asked.model, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
-        .to_string()
+        let choices = json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
+        event(exchange, choices, &Value::Null)
     };
-    let mut said = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
-    for piece in pieces(&step.reasoning, DELTA_BYTES) {
-        said.push(chunk(json!({"reasoning_content": piece}), Value::Null));
-    }
-    for piece in pieces(&step.text, DELTA_BYTES) {
-        said.push(chunk(json!({"content": piece}), Value::Null));
-    }
-    let mut rest = Vec::new();
-    for (call, index) in step.calls.iter().zip(0_usize..) {
-        let id = exchange.call_id(call, index);
-        let begin = json!({"tool_calls": [{"index": index, "id": id, "type": "function",
-            "function": {"name": call.name, "arguments": ""}}]});
-        rest.push(chunk(begin, Value::Null));
-        for piece in pieces(&arguments(&call.arguments), DELTA_BYTES) {
-            let more = json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]});
-            rest.push(chunk(more, Value::Null));
-        }
-    }
+    let more = |delta: Value| chunk(delta, Value::Null);
+    let mut said = vec![more(json!({"role": "assistant", "content": ""}))];
+    let thoughts = deltas(&step.reasoning, step);
+    said.extend(thoughts.into_iter().map(|piece| more(json!({"reasoning_content": piece}))));
+    let texts = deltas(&step.text, step);
+    said.extend(texts.into_iter().map(|piece| more(json!({"content": piece}))));
+
+    let calls = step.calls.iter().zip(0_usize..);
+    let calls: Vec<Vec<Value>> = calls.map(|(c, n)| call_deltas(exchange, step, c, n)).collect();
+    let ordered = if step.interleaved { in_turn(calls) } else { calls.concat() };
+    let mut rest: Vec<Event> =
+        ordered.into_iter().map(|call| more(json!({"tool_calls": [call]}))).collect();
     rest.push(chunk(json!({}), json!(finish(step))));
-    let usage = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0,
-        "model": asked.model, "choices": [], "usage": usage(exchange, step)});
-    rest.push(usage.to_string());
-    rest.push("[DONE]".to_owned());
-    (said, rest)
+    if exchange.include_usage {
+        rest.push(event(exchange, json!([]), &usage(exchange, step)));
+    }
+    rest.push(unnamed("[DONE]".to_owned()));
+    Reply { said, rest }
+}
+
+fn unnamed(text: String) -> Event {
+    Event { kind: String::new(), text }
+}
+
+fn event(exchange: &Exchange, choices: Value, usage: &Value) -> Event {
+    let mut event = json!({"id": format!("chatcmpl-{}", exchange.response_id()),
+        "object": "chat.completion.chunk", "created": CREATED, "model": exchange.model,
+        "choices": choices});
+    if let (true, Some(fields)) = (exchange.include_usage, event.as_object_mut()) {
+        fields.insert("usage".to_owned(), usage.clone());
+    }
+    unnamed(event.to_string())
+}
+
+fn call_deltas(exchange: &Exchange, step: &Step, call: &Call, index: usize) -> Vec<Value> {
+    let mut parts = vec![json!({"index": index, "id": exchange.call_id(call, index),
+        "type": "function", "function": {"name": call.name, "arguments": ""}})];
+    let text = arguments(&call.arguments);
+    let pieces = deltas(&text, step).into_iter();
+    parts.extend(pieces.map(|piece| json!({"index": index, "function": {"arguments": piece}})));
+    parts
+}
+
+/// The first of each, then the second of each, and so on.
+fn in_turn(lists: Vec<Vec<Value>>) -> Vec<Value> {
+    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
+    let mut all = Vec::new();
+    loop {
+        let round: Vec<Value> = lists.iter_mut().filter_map(Iterator::next).collect();
+        if round.is_empty() {
+            return all;
+        }
+        all.extend(round);
+    }
 }
 
 /// An answer without streaming.
-pub(crate) fn whole(asked: &Asked, exchange: &Exchange, step: &Step) -> Value {
-    let calls: Vec<Value> = step
-        .calls
-        .iter()
-        .zip(0_usize..)
-        .map(|(call, index)| {
-            json!({"id": exchange.call_id(call, index), "type": "function",
-                "function": {"name": call.name, "arguments": arguments(&call.arguments)}})
-        })
-        .collect();
-    let mut message = json!({"role": "assistant", "content": step.text});
-    if let (Some(fields), false) = (message.as_object_mut(), calls.is_empty()) {
-        fields.insert("tool_calls".to_owned(), Value::Array(calls));
+pub(crate) fn whole(exchange: &Exchange, step: &Step) -> Value {
+    let calls = step.calls.iter().zip(0_usize..).map(|(call, index)| {
+        json!({"id": exchange.call_id(call, index), "type": "function",
+            "function": {"name": call.name, "arguments": arguments(&call.arguments)}})
+    });
+    let calls: Vec<Value> = calls.collect();
+    let content =
+        if step.text.is_empty() && !calls.is_empty() { Value::Null } else { json!(step.text) };
+    let mut message = json!({"role": "assistant", "content": content});
+    if let Some(fields) = message.as_object_mut() {
+        if !step.reasoning.is_empty() {
+            fields.insert("reasoning_content".to_owned(), json!(step.reasoning));
+        }
+        if !calls.is_empty() {
+            fields.insert("tool_calls".to_owned(), Value::Array(calls));
+        }
     }
-    json!({"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": asked.model,
+    json!({"id": format!("chatcmpl-{}", exchange.response_id()), "object": "chat.completion",
+        "created": CREATED, "model": exchange.model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish(step)}],
         "usage": usage(exchange, step)})
+}
+
+/// The list of models.
+pub(crate) fn models(names: &[String]) -> Value {
+    let models = names.iter().map(
+        |name| json!({"id": name, "object": "model", "created": CREATED, "owned_by": "scripted"}),
+    );
+    json!({"object": "list", "data": models.collect::<Vec<_>>()})
 }
 
 /// An error in this provider's shape.
@@ -70,16 +107,37 @@ pub(crate) fn error(kind: &str, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
 }
 
-fn finish(step: &Step) -> &'static str {
-    if step.calls.is_empty() { "stop" } else { "tool_calls" }
+/// The error that goes with a status.
+pub(crate) fn status_error(status: u16, message: &str) -> Value {
+    let (kind, code) = match status {
+        401 => ("invalid_request_error", json!("invalid_api_key")),
+        404 => ("invalid_request_error", json!("model_not_found")),
+        429 => ("requests", json!("rate_limit_exceeded")),
+        400..=499 => ("invalid_request_error", Value::Null),
+        _ => ("server_error", Value::Null),
+    };
+    json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+}
+
+/// The error of a request that is too long.
+pub(crate) fn overflow(input: u64, most: u64) -> Value {
+    let message = format!("maximum context length is {most} tokens; the messages have {input}");
+    json!({"error": {"message": message, "type": "invalid_request_error", "param": "messages",
+        "code": "context_length_exceeded"}})
+}
+
+fn finish(step: &Step) -> &str {
+    match step.finish.as_str() {
+        "" if step.calls.is_empty() => "stop",
+        "" => "tool_calls",
+        finish => finish,
+    }
 }
 
 fn usage(exchange: &Exchange, step: &Step) -> Value {
-    let arguments: usize = step.calls.iter().map(|call| arguments(&call.arguments).len()).sum();
-    let (thought, said) = (tokens(step.reasoning.len()), tokens(step.text.len() + arguments));
-    let prompt = tokens(exchange.bytes);
-    json!({"prompt_tokens": prompt, "completion_tokens": thought + said,
-        "total_tokens": prompt + thought + said,
-        "prompt_tokens_details": {"cached_tokens": tokens(exchange.known_bytes)},
-        "completion_tokens_details": {"reasoning_tokens": thought}})
+    let used = exchange.used(step);
+    json!({"prompt_tokens": used.input, "completion_tokens": used.output,
+        "total_tokens": used.input + used.output,
+        "prompt_tokens_details": {"cached_tokens": used.cached},
+        "completion_tokens_details": {"reasoning_tokens": used.reasoning}})
 }

@@ -1,5 +1,11 @@
-//! What a script says: who is asked, and what each step replies. JSON on disk.
+//! What a script says: who is asked, and what each step replies. JSON or TOML on disk, or built in
+//! Rust; `text.rs` reads it. It plays nothing.
 
+mod text;
+
+pub use text::ScriptError;
+
+use crate::asked::Asked;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,6 +17,10 @@ pub struct Script {
     pub agents: Vec<Agent>,
     /// The key that requests must bring; any or none when `None`.
     pub key: Option<String>,
+    /// The models there are; every name will do when empty.
+    pub models: Vec<String>,
+    /// Input tokens past which a request is refused as too long for the model.
+    pub context_tokens: Option<u64>,
 }
 
 /// One agent's part.
@@ -21,7 +31,13 @@ pub struct Agent {
     pub name: String,
     /// Which requests are its.
     pub when: When,
-    /// What it replies, by the number of replies the conversation holds.
+    /// Counts only the replies after the last user text that contains this; all when empty. For an
+    /// agent whose conversation begins with another's, such as a fork.
+    pub count_from: String,
+    /// What it replies, by the number of replies the conversation holds. In its texts and arguments
+    /// `{{result.<tool>.<n>.<path>}}` and `{{message.<n>.<id|from|text>}}` stand for what the request
+    /// tells: the `n`th result of a tool (from 0, or `last`), a value in it by field names and places;
+    /// the `n`th message of a member. What the request does not tell is answered with 500.
     pub steps: Vec<Step>,
     /// What it replies after its last step.
     pub after: Option<Step>,
@@ -33,6 +49,8 @@ pub struct Agent {
 pub struct When {
     /// A text in the system prompt; every request when empty.
     pub system_contains: String,
+    /// A text that some user text of the conversation contains; any when empty.
+    pub message_contains: String,
 }
 
 /// One reply, and how it comes.
@@ -43,22 +61,59 @@ pub struct Step {
     pub text: String,
     /// What it thinks.
     pub reasoning: String,
+    /// The seal of what it thinks, where the wire has one; made from the thought when empty, and then
+    /// a request that gives back the seal with another thought is refused.
+    pub signature: String,
+    /// A thought that is sent sealed only, where the wire can; none when empty.
+    pub redacted: String,
     /// The tools it calls.
     pub calls: Vec<Call>,
+    /// Why it stops: `length`, `content_filter`, or a word that is sent as it is; what fits the reply
+    /// when empty.
+    pub finish: String,
+    /// What it says it used; what is left out is estimated.
+    pub usage: TokenCounts,
     /// Milliseconds before the reply begins.
     pub delay_ms: u64,
+    /// Milliseconds between two events of the stream.
+    pub gap_ms: u64,
     /// Withholds the reply until something happens.
     pub hold: Option<Hold>,
     /// Sends the text, then withholds the rest until something happens.
     pub hold_after_text: Option<Hold>,
-    /// What goes wrong at the first requests for this step, one each.
+    /// What goes wrong at the first requests for this step, one each, at once: neither delayed nor
+    /// withheld.
     pub faults: Vec<Fault>,
     /// The last fault is played for ever.
     pub forever: bool,
-    /// Cuts the stream's bytes into pieces of so many; whole events when 0.
+    /// Bytes of one delta, roughly; 24 when 0.
+    pub chunk_bytes: usize,
+    /// Sends the deltas of all calls in turn, as some servers do; chat completions only.
+    pub interleaved: bool,
+    /// Sends what keeps a connection alive after every event: a comment, and a ping where the wire
+    /// has one.
+    pub keep_alive: bool,
+    /// Cuts the stream's bytes into pieces of so many, also inside characters; whole events when 0.
     pub bytes: usize,
     /// Ends lines with CR LF.
     pub crlf: bool,
+}
+
+/// Tokens a reply says it used. `None` is estimated: four bytes a token, and what is the same as at
+/// the beginning of an earlier request of the agent is cached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenCounts {
+    /// All input, cached included.
+    pub input: Option<u64>,
+    /// Input that was in the cache.
+    pub cached: Option<u64>,
+    /// Input that was put into the cache, where the wire tells it.
+    pub cache_write: Option<u64>,
+    /// All output, reasoning included.
+    pub output: Option<u64>,
+    /// Output that was reasoning, where the wire tells it.
+    pub reasoning: Option<u64>,
 }
 
 /// A tool call.
@@ -133,12 +188,16 @@ pub enum Fault {
         #[serde(default)]
         body: String,
     },
-    /// Closes the connection after so many bytes of the stream.
+    /// Says that the request is too long for the model.
+    ContextOverflow,
+    /// Closes the connection without an answer.
+    Hangup,
+    /// Closes the connection after so many bytes of the reply, without the end of the response.
     Cut {
         /// How many.
         bytes: usize,
     },
-    /// Sends an error event after the first event.
+    /// Sends what it thinks and says, then an error event. Without streaming, the error is the answer.
     ErrorEvent {
         /// Its type, such as `overloaded_error`.
         kind: String,
@@ -150,7 +209,7 @@ pub enum Fault {
         /// How many.
         bytes: usize,
     },
-    /// Sends this instead of a stream.
+    /// Sends this, whole, instead of a reply.
     Raw {
         /// The `Content-Type`.
         content_type: String,
@@ -201,6 +260,20 @@ impl Step {
         self
     }
 
+    /// Thinks before it speaks.
+    #[must_use]
+    pub fn thinking(mut self, reasoning: &str) -> Self {
+        self.reasoning = reasoning.to_owned();
+        self
+    }
+
+    /// Sends what it says, and is withheld from there on.
+    #[must_use]
+    pub fn held_after_text(mut self, hold: Hold) -> Self {
+        self.hold_after_text = Some(hold);
+        self
+    }
+
     /// Fails first.
     #[must_use]
     pub fn failing(mut self, fault: Fault) -> Self {
@@ -218,8 +291,14 @@ impl Agent {
     /// The part of a team's member, whose system text begins "You are `name`".
     #[must_use]
     pub fn member(name: &str, steps: Vec<Step>) -> Self {
-        let when = When { system_contains: format!("You are `{name}`") };
-        Self { name: name.to_owned(), when, steps, after: None }
+        Self::when(name, &format!("You are `{name}`"), steps)
+    }
+
+    /// The part of whoever's system text contains this.
+    #[must_use]
+    pub fn when(name: &str, system_contains: &str, steps: Vec<Step>) -> Self {
+        let when = When { system_contains: system_contains.to_owned(), ..When::default() };
+        Self { name: name.to_owned(), when, steps, ..Self::default() }
     }
 
     /// The reply for a conversation that holds so many.
@@ -233,18 +312,15 @@ impl Script {
     /// A script of these parts.
     #[must_use]
     pub fn of(agents: Vec<Agent>) -> Self {
-        Self { agents, key: None }
+        Self { agents, ..Self::default() }
     }
 
-    /// Reads a script's JSON.
-    ///
-    /// # Errors
-    /// What serde says, with the place.
-    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
-    }
-
-    pub(crate) fn agent(&self, system: &str) -> Option<&Agent> {
-        self.agents.iter().find(|agent| system.contains(&agent.when.system_contains))
+    /// The agent whose part a request asks for.
+    pub(crate) fn agent(&self, asked: &Asked) -> Option<&Agent> {
+        self.agents.iter().find(|agent| {
+            let When { system_contains, message_contains } = &agent.when;
+            asked.system.contains(system_contains.as_str())
+                && (message_contains.is_empty() || asked.told(message_contains))
+        })
     }
 }
