@@ -8,6 +8,7 @@ mod task;
 mod task_board;
 mod task_graph;
 mod task_refused;
+mod task_scopes;
 
 pub use framing::{frame, framed};
 pub use mailbox::{Mailbox, OwedMessage, SendRefused, decide_send};

@@ -1,8 +1,9 @@
 //! Tasks: what they are, who may change them, and the compare-and-set that keeps changes apart.
 
 use super::task_board::TaskBoard;
-use super::task_graph::path;
+use super::task_graph::cycle;
 use super::task_refused::{TaskRefused, TaskWarning};
+use super::task_scopes::Scopes;
 use crate::id::{MemberName, Revision, TaskId};
 use crate::limits::{self, Limits};
 use serde::{Deserialize, Serialize};
@@ -131,14 +132,14 @@ pub fn decide_task(
     limits: &Limits,
     command: TaskCommand,
 ) -> Result<Decided, TaskRefused> {
-    let task = match command {
+    let (was, task) = match command {
         TaskCommand::Create { subject, description, blocked_by, write_scopes } => {
             let (current, limit) = (board.live_len(), limits.live_tasks);
             if current >= limit {
                 return Err(TaskRefused::BoardFull { current, limit });
             }
             let id = board.next_id();
-            Task {
+            let task = Task {
                 blocked_by: blockers(board, &id, blocked_by)?,
                 id,
                 revision: Revision(1),
@@ -147,17 +148,18 @@ pub fn decide_task(
                 state: TaskState::Open,
                 write_scopes,
                 created_by: by.clone(),
-            }
+            };
+            (None, task)
         }
         TaskCommand::Update { task, expected_revision, action } => {
             let task = current(board, &task, expected_revision)?;
             let mut changed = change(board, by, has_member, task, action)?;
             changed.revision = task.revision.next();
-            changed
+            (Some(task), changed)
         }
     };
     check_texts(&task)?;
-    let warnings = warnings(board, &task);
+    let warnings = warnings(board, by, was, &task);
     Ok(Decided { task, warnings })
 }
 
@@ -233,7 +235,7 @@ fn change(
         }
         TaskAction::Delete => {
             may_change(by, task)?;
-            let rest = board.live().filter(|other| other.blocked_by.contains(&task.id));
+            let rest = board.dependents(&task.id);
             let dependents: Vec<TaskId> = rest.map(|other| other.id.clone()).collect();
             if !dependents.is_empty() {
                 return Err(TaskRefused::HasDependents { task: task.id.clone(), dependents });
@@ -324,42 +326,49 @@ fn blockers(
     id: &TaskId,
     wanted: Vec<TaskId>,
 ) -> Result<Vec<TaskId>, TaskRefused> {
-    let unique: BTreeSet<TaskId> = wanted.iter().cloned().collect();
-    let mut kept = Vec::with_capacity(unique.len());
-    for blocker in wanted {
-        if blocker == *id {
-            return Err(TaskRefused::Cycle { cycle: vec![id.clone(), id.clone()] });
-        }
-        let live = board.get(&blocker).is_some_and(|task| task.state != TaskState::Deleted);
-        if !live {
-            return Err(TaskRefused::UnknownBlocker { blocker });
-        }
-        if let Some(trail) = path(board, &blocker, id) {
-            let cycle = std::iter::once(id.clone()).chain(trail).collect();
-            return Err(TaskRefused::Cycle { cycle });
-        }
-        if !kept.contains(&blocker) {
-            kept.push(blocker);
+    let mut seen = BTreeSet::new();
+    let wanted: Vec<TaskId> =
+        wanted.into_iter().filter(|blocker| seen.insert(blocker.clone())).collect();
+    // P11: counted before the graph is searched, which takes time for each.
+    count("blocked_by", wanted.len())?;
+    for blocker in &wanted {
+        if blocker != id && !board.is_live(blocker) {
+            return Err(TaskRefused::UnknownBlocker { blocker: blocker.clone() });
         }
     }
-    Ok(kept)
+    match cycle(board, id, &wanted) {
+        Some(cycle) => Err(TaskRefused::Cycle { cycle }),
+        None => Ok(wanted),
+    }
 }
 
 fn check_texts(task: &Task) -> Result<(), TaskRefused> {
     length("subject", &task.subject, 1, limits::TASK_SUBJECT_BYTES)?;
+    one_line("subject", &task.subject)?;
     length("description", &task.description, 0, limits::TASK_DESCRIPTION_BYTES)?;
     count("blocked_by", task.blocked_by.len())?;
     count("write_scopes", task.write_scopes.len())?;
     for scope in &task.write_scopes {
         length("write_scopes", scope, 1, limits::WRITE_SCOPE_BYTES)?;
+        one_line("write_scopes", scope)?;
     }
     Ok(())
 }
 
 fn length(field: &'static str, text: &str, least: usize, limit: usize) -> Result<(), TaskRefused> {
-    let bytes = text.len();
-    if text.trim().len() < least || bytes > limit {
+    // Blanks alone say nothing, where something must be said.
+    let blank = least > 0 && text.trim().is_empty();
+    let bytes = if blank { 0 } else { text.len() };
+    if !(least..=limit).contains(&bytes) {
         return Err(TaskRefused::TextLength { field, bytes, least, limit });
+    }
+    Ok(())
+}
+
+/// What is shown on one line can neither begin another nor steer a terminal.
+fn one_line(field: &'static str, text: &str) -> Result<(), TaskRefused> {
+    if text.chars().any(char::is_control) {
+        return Err(TaskRefused::NotOneLine { field });
     }
     Ok(())
 }
@@ -372,51 +381,54 @@ fn count(field: &'static str, count: usize) -> Result<(), TaskRefused> {
     Ok(())
 }
 
-// P15: write scopes warn on overlap and never lock.
-fn warnings(board: &TaskBoard, task: &Task) -> Vec<TaskWarning> {
+/// What the caller should know, in this order: who lost the task, who works on what rests on it, and
+/// whose write scopes it meets, one warning for each other task.
+fn warnings(
+    board: &TaskBoard,
+    by: &MemberName,
+    was: Option<&Arc<Task>>,
+    task: &Task,
+) -> Vec<TaskWarning> {
     let mut warnings = Vec::new();
-    let others = board.live().filter(|other| other.id != task.id);
-    for other in others {
-        let TaskState::InProgress { owner } = &other.state else { continue };
-        if other.blocked_by.contains(&task.id) && !matches!(task.state, TaskState::Completed { .. })
-        {
+    // P15: ownership is never released silently.
+    if let Some(TaskState::InProgress { owner }) = was.map(|was| &was.state)
+        && owner != by
+        && task.state.owner() != Some(owner)
+    {
+        warnings.push(TaskWarning::TakenFrom { owner: owner.clone() });
+    }
+    if !matches!(task.state, TaskState::Completed { .. }) {
+        warnings.extend(board.dependents(&task.id).filter_map(|other| {
+            let TaskState::InProgress { owner } = &other.state else { return None };
             let (dependent, owner) = (other.id.clone(), owner.clone());
-            warnings.push(TaskWarning::DependentInProgress { dependent, owner });
-        }
-        let mine = task.state.owner() == Some(owner);
-        if !mine && matches!(task.state, TaskState::InProgress { .. } | TaskState::Open) {
-            overlaps(task, other, owner, &mut warnings);
-        }
+            Some(TaskWarning::DependentInProgress { dependent, owner })
+        }));
+    }
+    // P15: write scopes warn on overlap and never lock.
+    if matches!(task.state, TaskState::InProgress { .. } | TaskState::Open) {
+        let scopes = Scopes::new(&task.write_scopes);
+        let others = board.live().filter(|other| other.id != task.id);
+        warnings.extend(others.filter_map(|other| overlap(task, &scopes, other)));
+    }
+    if warnings.len() > limits::TASK_WARNINGS {
+        let count = warnings.len() - limits::TASK_WARNINGS;
+        warnings.truncate(limits::TASK_WARNINGS);
+        warnings.push(TaskWarning::More { count });
     }
     warnings
 }
 
-fn overlaps(task: &Task, other: &Task, owner: &MemberName, warnings: &mut Vec<TaskWarning>) {
-    for scope in &task.write_scopes {
-        for other_scope in &other.write_scopes {
-            if overlap(scope, other_scope) {
-                warnings.push(TaskWarning::ScopesOverlap {
-                    scope: scope.clone(),
-                    other: other.id.clone(),
-                    other_scope: other_scope.clone(),
-                    owner: owner.clone(),
-                });
-            }
-        }
+/// Where a task meets one that somebody else works on.
+fn overlap(task: &Task, scopes: &Scopes<'_>, other: &Task) -> Option<TaskWarning> {
+    let TaskState::InProgress { owner } = &other.state else { return None };
+    if task.state.owner() == Some(owner) {
+        return None;
     }
-}
-
-/// Two scopes overlap when, up to the first wildcard of either, one path leads into the other.
-fn overlap(one: &str, other: &str) -> bool {
-    let (one, other) = (fixed_part(one), fixed_part(other));
-    one.iter().zip(&other).all(|(a, b)| a == b)
-}
-
-/// The path's parts before its first wildcard.
-fn fixed_part(scope: &str) -> Vec<&str> {
-    scope
-        .split('/')
-        .filter(|part| !part.is_empty() && *part != ".")
-        .take_while(|part| !part.contains(['*', '?', '[', '{']))
-        .collect()
+    let (scope, other_scope) = scopes.meet(&Scopes::new(&other.write_scopes))?;
+    Some(TaskWarning::ScopesOverlap {
+        scope: scope.to_owned(),
+        other: other.id.clone(),
+        other_scope: other_scope.to_owned(),
+        owner: owner.clone(),
+    })
 }

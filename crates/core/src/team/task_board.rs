@@ -1,7 +1,10 @@
-//! The board: every task as it is now, folded from whole snapshots.
+//! The board: every task as it is now, folded from whole snapshots. The team's fold calls it for what
+//! is decided and for what is read back alike; it never decides.
 
 use super::task::{Task, TaskState};
+use super::task_graph::cycle;
 use crate::id::{MemberName, Revision, TaskId};
+use crate::limits::TASK_PAGE;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,8 +42,38 @@ pub enum BoardContradiction {
         /// Which.
         task: TaskId,
     },
-    /// A blocker is unknown.
-    #[error("task {task} is blocked by {blocker}, which does not exist")]
+    /// A new task is not open.
+    #[error("task {task} is new and not open")]
+    NewNotOpen {
+        /// Which.
+        task: TaskId,
+    },
+    /// A task changes its creator.
+    #[error("task {task} was created by {from} and now by {to}")]
+    CreatorChanged {
+        /// Which.
+        task: TaskId,
+        /// Who it was.
+        from: MemberName,
+        /// Who the snapshot says it was.
+        to: MemberName,
+    },
+    /// A task is deleted while another rests on it.
+    #[error("task {task} is deleted and {dependent} rests on it")]
+    DependentLeft {
+        /// Which.
+        task: TaskId,
+        /// What rests on it.
+        dependent: TaskId,
+    },
+    /// The dependencies form a cycle.
+    #[error("task {task} is in a cycle of dependencies")]
+    Cycle {
+        /// Which.
+        task: TaskId,
+    },
+    /// A blocker is unknown or deleted.
+    #[error("task {task} is blocked by {blocker}, which is not a live task")]
     UnknownBlocker {
         /// Which.
         task: TaskId,
@@ -55,27 +88,17 @@ impl TaskBoard {
     /// # Errors
     /// [`BoardContradiction`] when it cannot follow what is here.
     pub fn apply(&mut self, task: Arc<Task>) -> Result<(), BoardContradiction> {
-        let unknown = task
-            .blocked_by
-            .iter()
-            .find(|blocker| **blocker == task.id || !self.tasks.contains_key(&blocker.number()));
-        if let (Some(blocker), false) = (unknown, task.state == TaskState::Deleted) {
-            let (task, blocker) = (task.id.clone(), blocker.clone());
-            return Err(BoardContradiction::UnknownBlocker { task, blocker });
+        let was = self.tasks.get(&task.id.number());
+        match was {
+            None => self.check_new(&task)?,
+            Some(was) => check_change(was, &task)?,
         }
-        match self.tasks.get(&task.id.number()) {
-            None => self.check_next(&task)?,
-            Some(was) if was.state == TaskState::Deleted => {
-                return Err(BoardContradiction::ChangedAfterDeletion { task: task.id.clone() });
-            }
-            Some(was) if task.revision != was.revision.next() => {
-                let (from, to) = (was.revision, task.revision);
-                let task = task.id.clone();
-                return Err(BoardContradiction::RevisionSkipped { task, from, to });
-            }
-            Some(_) => {}
+        if task.state == TaskState::Deleted {
+            self.check_nothing_rests_on(&task)?;
+        } else if was.is_none_or(|was| was.blocked_by != task.blocked_by) {
+            self.check_blockers(&task)?;
         }
-        if task.revision == Revision(1) {
+        if was.is_none() {
             self.live += 1;
         }
         if task.state == TaskState::Deleted {
@@ -85,7 +108,7 @@ impl TaskBoard {
         Ok(())
     }
 
-    fn check_next(&self, task: &Task) -> Result<(), BoardContradiction> {
+    fn check_new(&self, task: &Task) -> Result<(), BoardContradiction> {
         let expected = self.next_id();
         if task.id != expected {
             return Err(BoardContradiction::NotNext { task: task.id.clone(), expected });
@@ -94,7 +117,32 @@ impl TaskBoard {
             let (task, from, to) = (task.id.clone(), Revision(0), task.revision);
             return Err(BoardContradiction::RevisionSkipped { task, from, to });
         }
+        if task.state != TaskState::Open {
+            return Err(BoardContradiction::NewNotOpen { task: task.id.clone() });
+        }
         Ok(())
+    }
+
+    fn check_blockers(&self, task: &Task) -> Result<(), BoardContradiction> {
+        let dead = |blocker: &&TaskId| **blocker != task.id && !self.is_live(blocker);
+        if let Some(blocker) = task.blocked_by.iter().find(dead) {
+            let (task, blocker) = (task.id.clone(), blocker.clone());
+            return Err(BoardContradiction::UnknownBlocker { task, blocker });
+        }
+        if cycle(self, &task.id, &task.blocked_by).is_some() {
+            return Err(BoardContradiction::Cycle { task: task.id.clone() });
+        }
+        Ok(())
+    }
+
+    fn check_nothing_rests_on(&self, task: &Task) -> Result<(), BoardContradiction> {
+        match self.dependents(&task.id).next() {
+            None => Ok(()),
+            Some(dependent) => {
+                let (task, dependent) = (task.id.clone(), dependent.id.clone());
+                Err(BoardContradiction::DependentLeft { task, dependent })
+            }
+        }
     }
 
     /// The id of the next task.
@@ -117,6 +165,17 @@ impl TaskBoard {
     /// The tasks that are not deleted, in created order.
     pub fn live(&self) -> impl Iterator<Item = &Arc<Task>> {
         self.iter().filter(|task| task.state != TaskState::Deleted)
+    }
+
+    /// Says whether there is such a task and it is not deleted.
+    #[must_use]
+    pub fn is_live(&self, id: &TaskId) -> bool {
+        self.get(id).is_some_and(|task| task.state != TaskState::Deleted)
+    }
+
+    /// The live tasks that name this one as a blocker, in created order.
+    pub fn dependents(&self, id: &TaskId) -> impl Iterator<Item = &Arc<Task>> {
+        self.live().filter(move |task| task.blocked_by.contains(id))
     }
 
     /// How many tasks are not deleted.
@@ -150,13 +209,30 @@ impl TaskBoard {
                 && filter.owner.as_ref().is_none_or(|owner| task.state.owner() == Some(owner))
                 && filter.ready.is_none_or(|ready| ready == self.is_ready(task))
         };
-        let mut page: Vec<Arc<Task>> =
-            self.live().filter(fits).take(filter.limit + 1).cloned().collect();
-        let more = page.len() > filter.limit;
-        page.truncate(filter.limit);
+        let limit = filter.limit.clamp(1, TASK_PAGE);
+        let mut page: Vec<Arc<Task>> = self.live().filter(fits).take(limit + 1).cloned().collect();
+        let more = page.len() > limit;
+        page.truncate(limit);
         let next = if more { page.last().map(|task| task.id.clone()) } else { None };
         (page, next)
     }
+}
+
+/// Checks that a snapshot can follow the one before.
+fn check_change(was: &Task, task: &Task) -> Result<(), BoardContradiction> {
+    let id = task.id.clone();
+    if was.state == TaskState::Deleted {
+        return Err(BoardContradiction::ChangedAfterDeletion { task: id });
+    }
+    if task.revision != was.revision.next() {
+        let (from, to) = (was.revision, task.revision);
+        return Err(BoardContradiction::RevisionSkipped { task: id, from, to });
+    }
+    if task.created_by != was.created_by {
+        let (from, to) = (was.created_by.clone(), task.created_by.clone());
+        return Err(BoardContradiction::CreatorChanged { task: id, from, to });
+    }
+    Ok(())
 }
 
 /// Which tasks to list.
@@ -170,7 +246,7 @@ pub struct TaskFilter {
     pub ready: Option<bool>,
     /// Only those created after this one.
     pub after: Option<TaskId>,
-    /// At most so many.
+    /// At most so many: 1 to [`TASK_PAGE`]; what is outside counts as the nearest of these.
     pub limit: usize,
 }
 

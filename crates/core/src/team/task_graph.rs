@@ -1,35 +1,41 @@
-//! Dependencies between tasks: blockers exist, and there is no cycle.
+//! Dependencies between tasks: blockers exist, and there is no cycle. The decision and the fold of
+//! the board ask here; nothing is changed here.
 
 use super::task_board::TaskBoard;
 use crate::id::TaskId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, VecDeque};
 
-/// The path from `from` to `to` along `blocked_by`, both ends included, if there is one.
-pub(super) fn path(board: &TaskBoard, from: &TaskId, to: &TaskId) -> Option<Vec<TaskId>> {
-    let mut seen = BTreeSet::new();
-    let mut trail = Vec::new();
-    walk(board, from, to, &mut seen, &mut trail).then_some(trail)
+/// The shortest cycle that would be, were `id` blocked by these: `id`, what blocks it, and so on, to
+/// `id` again. Every edge is followed once, whatever the number of ways through the graph.
+pub(super) fn cycle(board: &TaskBoard, id: &TaskId, blocked_by: &[TaskId]) -> Option<Vec<TaskId>> {
+    // Each blocker with the task that led to it first.
+    let mut led_by: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
+    let mut ahead: VecDeque<(&TaskId, &TaskId)> = blocked_by.iter().map(|on| (id, on)).collect();
+    while let Some((blocked, blocker)) = ahead.pop_front() {
+        if blocker == id {
+            return Some(trail(&led_by, id, blocked));
+        }
+        if led_by.contains_key(blocker) {
+            continue;
+        }
+        led_by.insert(blocker, blocked);
+        if let Some(task) = board.get(blocker) {
+            ahead.extend(task.blocked_by.iter().map(|on| (blocker, on)));
+        }
+    }
+    None
 }
 
-/// Depth first; the live tasks are bounded, so the depth is.
-fn walk(
-    board: &TaskBoard,
-    at: &TaskId,
-    to: &TaskId,
-    seen: &mut BTreeSet<TaskId>,
-    trail: &mut Vec<TaskId>,
-) -> bool {
-    if !seen.insert(at.clone()) {
-        return false;
+/// From `id` to `last`, whose blocker is `id` again.
+fn trail(led_by: &BTreeMap<&TaskId, &TaskId>, id: &TaskId, last: &TaskId) -> Vec<TaskId> {
+    let mut trail = vec![id.clone()];
+    let mut at = last;
+    while at != id {
+        trail.push(at.clone());
+        let Some(before) = led_by.get(at) else { break };
+        at = before;
     }
-    trail.push(at.clone());
-    if at == to {
-        return true;
-    }
-    let blockers = board.get(at).map(|task| task.blocked_by.clone()).unwrap_or_default();
-    if blockers.iter().any(|blocker| walk(board, blocker, to, seen, trail)) {
-        return true;
-    }
-    trail.pop();
-    false
+    trail.push(id.clone());
+    trail.reverse();
+    trail
 }

@@ -5,6 +5,12 @@ use crate::id::{MemberName, Revision, TaskId};
 /// Something that does not stand in the way but should be known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskWarning {
+    /// The caller took it from its owner.
+    #[error("{owner} had it and is not told of this; tell {owner}")]
+    TakenFrom {
+        /// Who had it.
+        owner: MemberName,
+    },
     /// Two tasks in progress mean to write the same paths.
     #[error(
         "{scope:?} overlaps with {other_scope:?} of {other}, which {owner} works on; agree with {owner} before you write there"
@@ -26,6 +32,14 @@ pub enum TaskWarning {
         dependent: TaskId,
         /// Who works on it.
         owner: MemberName,
+    },
+    /// There are more than are shown.
+    #[error(
+        "{count} more tasks in progress rest on this or overlap with it; team_task_list with status in_progress shows them"
+    )]
+    More {
+        /// How many are left out.
+        count: usize,
     },
 }
 
@@ -57,7 +71,9 @@ pub enum TaskRefused {
         current: Revision,
     },
     /// The task has an owner.
-    #[error("{owner} has {task}; only {owner} or lead can change it")]
+    #[error(
+        "{owner} has {task}; only {owner} or lead can change it: send them a message if it must change"
+    )]
     OwnedByOther {
         /// Which.
         task: TaskId,
@@ -86,7 +102,7 @@ pub enum TaskRefused {
         hint: &'static str,
     },
     /// Its blockers are not completed.
-    #[error("{task} is not ready: it is blocked by {}", list(.blockers))]
+    #[error("{task} is not ready: it is blocked by {}, which must be completed first; team_task_list with ready true shows what can be done now", list(.blockers))]
     NotReady {
         /// Which.
         task: TaskId,
@@ -94,19 +110,21 @@ pub enum TaskRefused {
         blockers: Vec<TaskId>,
     },
     /// A blocker does not exist or is deleted.
-    #[error("{blocker} cannot block a task: there is no such live task")]
+    #[error(
+        "{blocker} cannot block a task: there is no such live task; team_task_list shows those there are"
+    )]
     UnknownBlocker {
         /// What was named.
         blocker: TaskId,
     },
     /// The dependencies would form a cycle.
-    #[error("that would be a cycle: {}", chain(.cycle))]
+    #[error("that would be a cycle, each blocked by the next: {}; leave one of them out", chain(.cycle))]
     Cycle {
         /// The tasks of the cycle, the first again at the end.
         cycle: Vec<TaskId>,
     },
     /// Others rest on it.
-    #[error("{task} cannot be deleted: {} rest on it; change their dependencies first", list(.dependents))]
+    #[error("{task} cannot be deleted while others rest on it: {}; delete those first, or change their dependencies", list(.dependents))]
     HasDependents {
         /// Which.
         task: TaskId,
@@ -114,14 +132,14 @@ pub enum TaskRefused {
         dependents: Vec<TaskId>,
     },
     /// There is no such member.
-    #[error("{member} is not a member who can have tasks")]
+    #[error("{member} is not a member who can have tasks; list_agents shows the members")]
     UnknownMember {
         /// Who was named.
         member: MemberName,
     },
     /// The board is full.
     #[error(
-        "the board has {current} live tasks and the limit (live_tasks) is {limit}; complete and delete some"
+        "the board has {current} live tasks and the limit (live_tasks) is {limit}; delete some that are done, or ask lead to"
     )]
     BoardFull {
         /// How many there are.
@@ -130,7 +148,9 @@ pub enum TaskRefused {
         limit: usize,
     },
     /// A text is empty or too long.
-    #[error("{field} has {bytes} bytes; it needs {least} to {limit}")]
+    #[error(
+        "{field} has {bytes} bytes and the limit is {limit}; send it again with {least} to {limit}"
+    )]
     TextLength {
         /// Which argument.
         field: &'static str,
@@ -141,8 +161,14 @@ pub enum TaskRefused {
         /// The most it may have.
         limit: usize,
     },
+    /// A text that is shown on one line is not one.
+    #[error("{field} must be one line without control characters; send it again as such")]
+    NotOneLine {
+        /// Which argument.
+        field: &'static str,
+    },
     /// Too many blockers or scopes.
-    #[error("{field} names {count} and the limit is {limit}")]
+    #[error("{field} names {count} and the limit is {limit}; name fewer, or split the task")]
     TooMany {
         /// Which argument.
         field: &'static str,
@@ -180,6 +206,7 @@ impl TaskRefused {
             Self::UnknownMember { .. } => "unknown_member",
             Self::BoardFull { .. } => "board_full",
             Self::TextLength { .. } => "text_length",
+            Self::NotOneLine { .. } => "not_one_line",
             Self::TooMany { .. } => "too_many",
         }
     }
