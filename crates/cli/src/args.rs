@@ -10,7 +10,7 @@ Examples:
   longboat demo                         a whole team run, without any key
   longboat run \"Fix the failing test. Use a team: one to find, one to fix.\"
   longboat resume                       go on with the latest run
-  longboat show                         members, tasks and mail of the latest run
+  longboat show                         its members, tasks and mail
 
 Models: set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, DEEPSEEK_API_KEY, …) and a
 model (--model, LONGBOAT_MODEL, or [model] default in longboat.toml), written

@@ -161,3 +161,21 @@ fn p13_records_of_another_team_are_ignored() {
     assert_eq!(state.roster().iter().count(), 0);
     assert_eq!(state.revision_for(None).0, 0);
 }
+
+#[test]
+fn a_million_delivered_messages_leave_nothing_in_memory() {
+    let mut state = given(&team_of(&["a"]));
+    let mut seq = 2;
+    let mut apply = |state: &mut TeamState, event: Event| {
+        let record = Record { seq: Seq(seq), at: Timestamp(seq), key: None, event };
+        seq += 1;
+        state.apply(&record).unwrap();
+    };
+    for n in 1..=1_000_000 {
+        apply(&mut state, queued(n, "lead", "a"));
+        apply(&mut state, delivered(n, "a"));
+    }
+    assert_eq!(state.mailbox().debtors().count(), 0);
+    assert_eq!(state.mailbox().next_id(), MessageId::nth(1_000_001));
+    assert_eq!(send(&state, "lead", "a", "x"), Ok("m1000001 to a".to_owned()));
+}

@@ -343,3 +343,20 @@ async fn p6_p9_an_agent_from_outside_speaks_for_its_member_alone_and_at_most_onc
     assert_eq!(read(&logs, "s-1.worker"), ["m1"]);
     assert!(world.request("worker", 1).contains(&framed(1, "lead", "from outside")));
 }
+
+#[tokio::test]
+async fn p11_a_message_of_the_whole_size_arrives_and_one_byte_more_is_refused() {
+    let room = longboat_core::limits::FRAMED_MESSAGE_BYTES - "[message m1 from lead]\n".len();
+    let (fits, too_long) = ("ü".repeat(room / 2), "x".repeat(room + 1));
+    let world = World::of(vec![
+        Agent::member(
+            "lead",
+            vec![spawn("worker"), send("worker", &too_long), send("worker", &fits), wait(), done()],
+        ),
+        Agent::member("worker", vec![look().held(Hold::until("lead", 3, Point::Arrived)), done()]),
+    ])
+    .await;
+    let (_, logs) = world.run("chat").await;
+    assert!(logs.results("s-1")[1].contains("the limit (framed_message_bytes) is 65536"));
+    assert!(world.request("worker", 1).contains(&framed(1, "lead", &fits)));
+}
