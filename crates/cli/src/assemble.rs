@@ -98,6 +98,11 @@ pub(crate) fn choose_model(
     }
     let mut name = ModelName::parse(&text, &config.providers)?;
     name.base_url = args.base_url.clone().or(name.base_url);
+    let url = config.base_url(&name).unwrap_or_default();
+    let authority = url.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    if authority.is_some_and(|authority| authority.contains('@')) {
+        return Err(ConfigError::Credentials { provider: name.provider }.into());
+    }
     let provider = config.providers.get(&name.provider);
     if let Some(provider) = provider
         && provider.endpoint(&name).is_none()

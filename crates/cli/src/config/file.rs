@@ -57,6 +57,14 @@ pub(crate) enum ConfigError {
         "no model is set: use --model PROVIDER/MODEL, or set LONGBOAT_MODEL, or [model] default in longboat.toml, with the provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, DEEPSEEK_API_KEY, …); longboat demo needs none"
     )]
     NoModel,
+    /// A base URL has a name or a password in it, which would be kept with the session.
+    #[error(
+        "the base URL of {provider:?} has credentials in it; set the provider's key instead (api_key_env)"
+    )]
+    Credentials {
+        /// The provider.
+        provider: String,
+    },
     /// The model's provider is unknown.
     #[error(
         "the model {model:?} names no known provider; the providers are {known}: write PROVIDER/MODEL"

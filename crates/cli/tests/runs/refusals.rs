@@ -68,6 +68,14 @@ async fn a_server_that_is_not_there_is_said_before_the_run_begins() {
 }
 
 #[tokio::test]
+async fn credentials_in_an_address_are_refused_without_being_shown() {
+    let url = [("LONGBOAT_BASE_URL", "http://me:hunter2@127.0.0.1:9/v1")];
+    let (code, line) = refused(&["run", "go", "--model", "ollama/x"], &url).await;
+    assert_eq!(code, Some(2));
+    assert!(line.contains("has credentials in it") && !line.contains("hunter2"), "{line}");
+}
+
+#[tokio::test]
 async fn a_store_that_cannot_be_made_is_said() {
     let place = Place::of(vec![Agent::member("lead", vec![Step::text("x")])]).await;
     let ended = place.end(place.run(&["--store", "/proc/nowhere/x.db"])).await;
