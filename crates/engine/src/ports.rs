@@ -91,3 +91,26 @@ pub struct ModelMissing {
     /// Why not, and what to do.
     pub reason: String,
 }
+
+/// Describes a tool whose arguments are `A`, for [`Tool::spec`].
+#[must_use]
+pub fn describe_tool<A: schemars::JsonSchema>(name: &str, description: &str) -> ToolSpec {
+    let mut schema = schemars::schema_for!(A).to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("$schema");
+        object.remove("title");
+    }
+    ToolSpec { name: name.to_owned(), description: description.to_owned(), schema }
+}
+
+/// Reads a call's arguments, for [`Tool::call`].
+///
+/// # Errors
+/// The outcome that tells the model what is wrong with them.
+pub fn parse_arguments<A: serde::de::DeserializeOwned>(
+    name: &str,
+    arguments: serde_json::Value,
+) -> Result<A, ToolOutcome> {
+    serde_json::from_value(arguments)
+        .map_err(|error| ToolOutcome::error(format!("invalid arguments for {name}: {error}")))
+}

@@ -11,4 +11,4 @@ pub use checker::TeamCheck;
 pub use dying_store::{Death, DyingStore};
 pub use sim_model::{SimModel, SimReply, Turn, assert_legal};
 pub use sim_ports::{NoTools, SimClock, SimIds};
-pub use world::{Life, Logs, World, follow, say, until};
+pub use world::{Life, Logs, World, follow, say, until, until_released};

@@ -3,7 +3,7 @@
 use crate::sim_ports::{NoTools, SimIds};
 use longboat_core::content::Wire;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
-use longboat_core::log::{Event, Lane, Record};
+use longboat_core::log::{ActivityChange, Event, Lane, Record};
 use longboat_core::time::Timestamp;
 use longboat_engine::{
     Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
@@ -223,6 +223,14 @@ pub async fn until(follower: &mut Follower, fits: impl Fn(&SessionId, &Event) ->
             return;
         }
     }
+}
+
+/// Waits until a member was taken out of memory.
+pub async fn until_released(follower: &mut Follower) {
+    let released = |event: &Event| {
+        matches!(event, Event::TeamActivity { change: ActivityChange::Released, .. })
+    };
+    until(follower, |_, event| released(event)).await;
 }
 
 /// Follows a team from its beginning.

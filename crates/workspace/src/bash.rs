@@ -1,12 +1,11 @@
 //! `bash`: a command in the workspace, bounded in time and words.
 
-use crate::arguments::{parse, spec};
 use crate::capture::Capture;
 use crate::process::{self, End, Ended, Leftover};
 use crate::settings::WorkspaceSettings;
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec, ToolStatus};
-use longboat_engine::{Effect, Tool, ToolScope};
+use longboat_engine::{Effect, Tool, ToolScope, describe_tool, parse_arguments};
 use nix::sys::signal::Signal;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +36,7 @@ struct Arguments {
 #[async_trait]
 impl Tool for Bash {
     fn spec(&self) -> ToolSpec {
-        spec::<Arguments>(
+        describe_tool::<Arguments>(
             "bash",
             "Run a command with bash in the workspace's root and show what it prints and its exit code. Long output is cut in the middle and kept in a file that read can show. Everything the command started is ended with it: nothing can be left running in the background.",
         )
@@ -48,7 +47,7 @@ impl Tool for Bash {
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
-        let arguments: Arguments = match parse("bash", arguments) {
+        let arguments: Arguments = match parse_arguments("bash", arguments) {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };

@@ -1,6 +1,6 @@
 //! `edit`: an exact replacement in a file whose version the agent knows.
 
-use crate::arguments::{blocking, parse, spec};
+use crate::arguments::perform;
 use crate::confine::{Workspace, explain};
 use crate::output::line;
 use crate::read::load;
@@ -8,7 +8,7 @@ use crate::versions::Versions;
 use crate::write::{check_known, replace};
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
-use longboat_engine::{Effect, Tool, ToolScope};
+use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use similar::TextDiff;
@@ -39,7 +39,7 @@ struct Arguments {
 #[async_trait]
 impl Tool for Edit {
     fn spec(&self) -> ToolSpec {
-        spec::<Arguments>(
+        describe_tool::<Arguments>(
             "edit",
             "Replace a text in a file of the workspace. Read the file first; when it has changed since, the edit is refused and you read it again. Shows the change as a diff.",
         )
@@ -50,16 +50,8 @@ impl Tool for Edit {
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
-        let arguments: Arguments = match parse("edit", arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
         let versions = self.versions.clone();
-        blocking(move || match edit(&scope, &versions, &arguments) {
-            Ok(done) => ToolOutcome::ok(done),
-            Err(problem) => ToolOutcome::error(problem),
-        })
-        .await
+        perform("edit", arguments, move |arguments| edit(&scope, &versions, arguments)).await
     }
 }
 

@@ -1,13 +1,13 @@
 //! `glob`: the files whose paths fit a pattern.
 
-use crate::arguments::{blocking, parse, spec};
+use crate::arguments::perform;
 use crate::confine::Workspace;
 use crate::output::joined;
 use crate::walk::{files, shown};
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use longboat_core::content::{ToolOutcome, ToolSpec};
-use longboat_engine::{Effect, Tool, ToolScope};
+use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ struct Arguments {
 #[async_trait]
 impl Tool for Glob {
     fn spec(&self) -> ToolSpec {
-        spec::<Arguments>(
+        describe_tool::<Arguments>(
             "glob",
             "List the files of the workspace whose paths fit a pattern, sorted. Files that git ignores are left out.",
         )
@@ -41,15 +41,7 @@ impl Tool for Glob {
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
-        let arguments: Arguments = match parse("glob", arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        blocking(move || match glob(&scope, &arguments) {
-            Ok(found) => ToolOutcome::ok(found),
-            Err(problem) => ToolOutcome::error(problem),
-        })
-        .await
+        perform("glob", arguments, move |arguments| glob(&scope, arguments)).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! `grep`: the lines that fit a regular expression.
 
-use crate::arguments::{blocking, parse, spec};
+use crate::arguments::perform;
 use crate::confine::Workspace;
 use crate::glob::matcher;
 use crate::output::{joined, line};
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use longboat_core::content::{ToolOutcome, ToolSpec};
-use longboat_engine::{Effect, Tool, ToolScope};
+use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::io;
@@ -58,7 +58,7 @@ enum Mode {
 #[async_trait]
 impl Tool for Grep {
     fn spec(&self) -> ToolSpec {
-        spec::<Arguments>(
+        describe_tool::<Arguments>(
             "grep",
             "Search the files of the workspace for a regular expression. Lines are shown as path:number:text, lines of context as path-number-text. Binary files and files that git ignores are left out.",
         )
@@ -69,15 +69,7 @@ impl Tool for Grep {
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
-        let arguments: Arguments = match parse("grep", arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        blocking(move || match grep(&scope, &arguments) {
-            Ok(found) => ToolOutcome::ok(found),
-            Err(problem) => ToolOutcome::error(problem),
-        })
-        .await
+        perform("grep", arguments, move |arguments| grep(&scope, arguments)).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! `read`: a file's text with line numbers, or a picture.
 
-use crate::arguments::{blocking, parse, spec};
+use crate::arguments::perform;
 use crate::confine::{Workspace, explain};
 use crate::output::{SHOWN_BYTES, line};
 use crate::versions::Versions;
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use base64::Engine;
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use longboat_core::content::{Block, ToolOutcome, ToolSpec};
-use longboat_engine::{Effect, Tool, ToolScope};
+use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::io::Read as _;
@@ -42,7 +42,7 @@ struct Arguments {
 #[async_trait]
 impl Tool for Read {
     fn spec(&self) -> ToolSpec {
-        spec::<Arguments>(
+        describe_tool::<Arguments>(
             "read",
             "Read a file of the workspace: its lines, each with its number and a tab before it, or a picture (png, jpeg, gif, webp). Read a file before you change it.",
         )
@@ -53,16 +53,8 @@ impl Tool for Read {
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
-        let arguments: Arguments = match parse("read", arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
         let versions = self.versions.clone();
-        blocking(move || match read(&scope, &versions, &arguments) {
-            Ok(block) => ToolOutcome { content: vec![block], ..ToolOutcome::ok("") },
-            Err(problem) => ToolOutcome::error(problem),
-        })
-        .await
+        perform("read", arguments, move |arguments| read(&scope, &versions, arguments)).await
     }
 }
 

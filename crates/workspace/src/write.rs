@@ -1,13 +1,13 @@
 //! `write`: a whole file, new or over a version the agent knows.
 
-use crate::arguments::{blocking, parse, spec};
+use crate::arguments::perform;
 use crate::confine::{Workspace, explain};
 use crate::read::load;
 use crate::versions::Versions;
 use async_trait::async_trait;
 use cap_std::fs::OpenOptions;
 use longboat_core::content::{ToolOutcome, ToolSpec};
-use longboat_engine::{Effect, Tool, ToolScope};
+use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::io::{self, Write as _};
@@ -30,7 +30,7 @@ struct Arguments {
 #[async_trait]
 impl Tool for Write {
     fn spec(&self) -> ToolSpec {
-        spec::<Arguments>(
+        describe_tool::<Arguments>(
             "write",
             "Write a whole file of the workspace. A file that exists must have been read before, and not changed since: then it is refused, and you read it again. To change a part of a file, use edit.",
         )
@@ -41,16 +41,8 @@ impl Tool for Write {
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
-        let arguments: Arguments = match parse("write", arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
         let versions = self.versions.clone();
-        blocking(move || match write(&scope, &versions, &arguments) {
-            Ok(done) => ToolOutcome::ok(done),
-            Err(problem) => ToolOutcome::error(problem),
-        })
-        .await
+        perform("write", arguments, move |arguments| write(&scope, &versions, arguments)).await
     }
 }
 

@@ -4,7 +4,7 @@
 use longboat_core::id::{EventKey, ItemId, MessageId, SessionId, TeamId};
 use longboat_core::log::{Event, Source};
 use longboat_scripted::{Agent, Hold, Point, Step};
-use longboat_testkit::{Logs, World, follow, say, until};
+use longboat_testkit::{Logs, World, follow, say, until_released};
 use serde_json::json;
 use std::time::Duration;
 
@@ -95,11 +95,7 @@ async fn p3_an_inactive_target_is_brought_back_with_the_same_prefix() {
     let team = life.create(&world.workspace(), "chat").await;
     let mut follower = follow(&team).await;
     say(&team, "lead", "p1", "go").await;
-    until(&mut follower, |_, event| {
-        matches!(event, Event::TeamActivity { change, .. }
-            if *change == longboat_core::log::ActivityChange::Released)
-    })
-    .await;
+    until_released(&mut follower).await;
     world.server.open_gate("gone");
     team.quiescent().await.unwrap();
     life.end(&team).await;

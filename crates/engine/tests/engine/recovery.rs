@@ -7,7 +7,7 @@ use longboat_core::time::Timestamp;
 use longboat_engine::Notice;
 use longboat_scripted::{Agent, Hold, Point};
 use longboat_store::{Append, NewRecord, Store};
-use longboat_testkit::{Life, World, follow, say, until};
+use longboat_testkit::{Life, World, follow, say, until_released};
 use std::time::Duration;
 
 async fn write(store: &dyn Store, session: &str, key: Option<EventKey>, event: &Event) {
@@ -113,11 +113,7 @@ async fn p8_an_unreachable_target_gets_its_mail_when_the_cause_is_gone() {
     let team = life.create(&world.workspace(), "chat").await;
     let mut follower = follow(&team).await;
     say(&team, "lead", "p1", "go").await;
-    until(&mut follower, |_, event| {
-        matches!(event, Event::TeamActivity { change, .. }
-            if *change == longboat_core::log::ActivityChange::Released)
-    })
-    .await;
+    until_released(&mut follower).await;
     let (here, away) = (world.workspace(), world.workspace().with_extension("away"));
     std::fs::rename(&here, &away).unwrap();
     world.server.open_gate("away");
@@ -214,11 +210,7 @@ async fn p20_a_target_whose_log_is_damaged_is_reported_to_sender_and_lead_with_w
     let team = life.create(&world.workspace(), "chat").await;
     let mut follower = follow(&team).await;
     say(&team, "lead", "p1", "go").await;
-    until(&mut follower, |_, event| {
-        matches!(event, Event::TeamActivity { change, .. }
-            if *change == longboat_core::log::ActivityChange::Released)
-    })
-    .await;
+    until_released(&mut follower).await;
     // An event that cannot follow what is there.
     let wrong = Event::TurnEnded {
         turn: longboat_core::id::TurnNo(9),

@@ -11,7 +11,7 @@ mod task_update;
 mod tasks;
 mod wait_agent;
 
-use crate::ports::{Effect as ToolEffect, Tool, ToolScope};
+use crate::ports::{Effect as ToolEffect, Tool, ToolScope, describe_tool, parse_arguments};
 use crate::team::{By, Caller, Effect, TeamHandle};
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
@@ -51,24 +51,19 @@ impl<T: TeamTool> Tool for Bound<T> {
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
         let cancel = scope.cancel.clone();
-        match serde_json::from_value(arguments) {
+        match parse_arguments(T::NAME, arguments) {
             Ok(arguments) => tokio::select! {
                 biased;
                 () = cancel.cancelled() => ToolOutcome::error("interrupted"),
                 outcome = T::run(&self.team, scope, arguments) => outcome,
             },
-            Err(error) => ToolOutcome::error(format!("invalid arguments for {}: {error}", T::NAME)),
+            Err(outcome) => outcome,
         }
     }
 }
 
 fn spec<T: TeamTool>() -> ToolSpec {
-    let mut schema = schemars::schema_for!(T::Arguments).to_value();
-    if let Some(object) = schema.as_object_mut() {
-        object.remove("$schema");
-        object.remove("title");
-    }
-    ToolSpec { name: T::NAME.to_owned(), description: T::DESCRIPTION.to_owned(), schema }
+    describe_tool::<T::Arguments>(T::NAME, T::DESCRIPTION)
 }
 
 /// Names the nine once; what is for the Lead alone stands apart.
