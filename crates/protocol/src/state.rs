@@ -1,125 +1,204 @@
-//! What is on disk, what is in memory, and what outsiders were told.
+//! What the machine is in: the logs, which survive a crash, and the memory, which does not. The rules
+//! change it and the promises look at it; nothing here decides.
 
-/// The members: the Lead and two teammates. The second one is made during the run.
-pub(crate) const MEMBERS: usize = 3;
-/// The teammate that is made during the run.
-pub(crate) const MADE: usize = 2;
-/// The messages: who each is for. Two are for the same target.
-pub(crate) const TARGETS: [usize; 3] = [1, 1, 2];
-/// The messages: who sends each.
-pub(crate) const SENDERS: [usize; 3] = [0, 2, 0];
-
-/// A state of the whole system.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct State {
-    /// The Lead's log: messages in queued order.
-    pub queued: Vec<u8>,
-    /// The Lead's log: which messages are acknowledged, one bit each.
-    pub delivered: u8,
-    /// Each target's log: messages in the order of their insertion.
-    pub inserted: [Vec<u8>; MEMBERS],
-    /// Each target's log: which messages it has read, one bit each.
-    pub claimed: u8,
-    /// Each member's log: a turn is open, one bit each.
-    pub turns: u8,
-    /// How far the second teammate came.
-    pub standing: Standing,
-    /// The second teammate's log holds who it is and its first prompt.
-    pub child: bool,
-    /// In memory: `None` while the process is dead.
-    pub memory: Option<[Driver; MEMBERS]>,
-    /// Senders were told that their message is safe, one bit each.
-    pub told: u8,
-    /// A message that is in its target's log but not yet in the Lead's; only a mistake has one.
-    pub unqueued: Option<u8>,
-    /// Crashes that may still happen.
-    pub crashes: u8,
-    /// Failures to bring a member back that may still happen.
-    pub failures: u8,
-    /// How often idle members may still be let go.
-    pub releases: u8,
+/// Who is in the team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Member {
+    /// The root; always in memory while the process runs.
+    Lead,
+    /// A teammate that is there from the beginning.
+    Alice,
+    /// A teammate that the Lead spawns.
+    Bob,
 }
 
-/// How far a teammate came.
+impl Member {
+    /// Everybody.
+    pub const ALL: [Self; 3] = [Self::Lead, Self::Alice, Self::Bob];
+}
+
+/// One thing of a kind for each member.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Each<T> {
+    pub(crate) lead: T,
+    pub(crate) alice: T,
+    pub(crate) bob: T,
+}
+
+impl<T> Each<T> {
+    pub(crate) const fn of(&self, member: Member) -> &T {
+        match member {
+            Member::Lead => &self.lead,
+            Member::Alice => &self.alice,
+            Member::Bob => &self.bob,
+        }
+    }
+
+    pub(crate) const fn of_mut(&mut self, member: Member) -> &mut T {
+        match member {
+            Member::Lead => &mut self.lead,
+            Member::Alice => &mut self.alice,
+            Member::Bob => &mut self.bob,
+        }
+    }
+}
+
+/// One call of `send_message`: the same letter however often it is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
-    /// Nobody asked for it.
-    Unknown,
-    /// Its name is taken.
+pub struct Letter {
+    /// Which one it is, below 8.
+    pub id: u8,
+    /// Who sends it.
+    pub from: Member,
+    /// Who is to read it.
+    pub to: Member,
+}
+
+/// Letters without an order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Letters(u8);
+
+impl Letters {
+    pub(crate) const fn has(self, letter: Letter) -> bool {
+        self.0 & (1 << letter.id) != 0
+    }
+
+    pub(crate) const fn add(&mut self, letter: Letter) {
+        self.0 |= 1 << letter.id;
+    }
+}
+
+/// How far the Lead's log says that a member has come to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Standing {
+    #[default]
+    Unnamed,
     Provisioning,
-    /// It is a member.
     Active,
-    /// It never will be.
     Failed,
 }
 
-/// A member's driver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Driver {
-    /// Not in memory.
-    Away,
-    /// In memory, waiting for input.
-    Idle,
-    /// In a turn.
-    Running,
-    /// Has seen its inbox empty, and is about to go idle; only a mistake has this as a state of its
-    /// own.
-    Deciding,
+/// The Lead's log, as far as it concerns the team.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TeamLog {
+    pub(crate) queued: Vec<Letter>,
+    pub(crate) delivered: Letters,
+    pub(crate) bob: Standing,
 }
 
-pub(crate) fn bit(n: usize) -> u8 {
-    1 << n
+/// Something in an inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Item {
+    FirstPrompt,
+    Mail(Letter),
+}
+
+/// A member's own log. One that holds nothing was never created.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct MemberLog {
+    /// Inbox and history together: everything that was ever inserted, in order.
+    pub(crate) inserted: Vec<Item>,
+    /// How many of these, from the front, the member has read.
+    pub(crate) claimed: u8,
+    pub(crate) turn_open: bool,
+}
+
+impl MemberLog {
+    pub(crate) fn has_unread(&self) -> bool {
+        self.inserted.len() > usize::from(self.claimed)
+    }
+
+    pub(crate) fn has(&self, letter: Letter) -> bool {
+        self.inserted.contains(&Item::Mail(letter))
+    }
+
+    pub(crate) fn mail(&self) -> impl Iterator<Item = Letter> {
+        self.inserted.iter().filter_map(|item| match item {
+            Item::FirstPrompt => None,
+            Item::Mail(letter) => Some(*letter),
+        })
+    }
+}
+
+/// Whether a member is in memory, and then what its driver does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Seat {
+    #[default]
+    Inactive,
+    Loading,
+    /// It could not be loaded; a timer runs.
+    Outage,
+    /// The driver waits for an order.
+    Parked,
+    /// The driver waits for the model's reply.
+    Asking,
+    /// Only under [`crate::Mistake::IdleCheckBeforeWakeIsArmed`]: the inbox was looked at and was
+    /// empty, and the driver is about to go idle.
+    GoingIdle,
+}
+
+impl Seat {
+    pub(crate) const fn resident(self) -> bool {
+        matches!(self, Self::Parked | Self::Asking | Self::GoingIdle)
+    }
+}
+
+/// What is under way to a target in another store. One at a time: that holds back what is younger.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Attempt {
+    #[default]
+    None,
+    /// Inserted, to be acknowledged.
+    Inserted(Letter),
+    /// The insertion failed, or its answer was lost; a timer runs.
+    Failed(Letter),
+    /// Only under [`crate::Mistake::AcknowledgeBeforeInsert`]: acknowledged, to be inserted.
+    Acknowledged(Letter),
+}
+
+/// What a crash takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Memory {
+    /// Queued and not delivered, in the order in which it will be tried.
+    pub(crate) owed: Vec<Letter>,
+    /// Only under [`crate::Mistake::DeliverBeforeQueueIsDurable`]: to be written to the Lead's log.
+    pub(crate) unwritten: Vec<Letter>,
+    pub(crate) seats: Each<Seat>,
+    pub(crate) attempts: Each<Attempt>,
+}
+
+/// Everything that tells two situations apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct State {
+    pub(crate) team: TeamLog,
+    pub(crate) logs: Each<MemberLog>,
+    /// Nothing when the process is down.
+    pub(crate) memory: Option<Memory>,
+    /// The senders of these were told that their letter is queued.
+    pub(crate) told: Letters,
+    /// How many crashes may still come.
+    pub(crate) crashes: u8,
+    /// How many failures of other kinds may still come.
+    pub(crate) faults: u8,
 }
 
 impl State {
-    /// The messages that are owed to a member, in queued order.
-    pub(crate) fn owed(&self, member: usize) -> Vec<u8> {
-        let owed = |m: &&u8| {
-            TARGETS.get(usize::from(**m)) == Some(&member)
-                && self.delivered & bit((**m).into()) == 0
-        };
-        self.queued.iter().filter(owed).copied().collect()
-    }
-
-    /// How often targets' logs hold a message.
-    pub(crate) fn times(&self, message: u8) -> usize {
-        self.inserted.iter().flatten().filter(|held| **held == message).count()
-    }
-
-    /// Says whether a target's log holds a message.
-    pub(crate) fn holds(&self, message: u8) -> bool {
-        self.times(message) > 0
-    }
-
-    /// Says whether a member has mail in its inbox that it has not read.
-    pub(crate) fn unread(&self, member: usize) -> bool {
-        let log = self.inserted.get(member).map(Vec::as_slice).unwrap_or_default();
-        log.iter().any(|message| self.claimed & bit((*message).into()) == 0)
-    }
-
-    /// Says whether mail can ever reach a member.
-    pub(crate) fn reachable(&self, member: usize) -> bool {
-        member != MADE || self.standing == Standing::Active
-    }
-
-    pub(crate) fn driver(&self, member: usize) -> Driver {
-        self.memory.and_then(|drivers| drivers.get(member).copied()).unwrap_or(Driver::Away)
-    }
-
-    pub(crate) fn set_driver(&mut self, member: usize, driver: Driver) {
-        if let Some(slot) = self.memory.as_mut().and_then(|drivers| drivers.get_mut(member)) {
-            *slot = driver;
+    /// A running Lead and a running teammate, no mail yet.
+    pub(crate) fn beginning(crashes: u8, faults: u8) -> Self {
+        let running = MemberLog { inserted: vec![Item::FirstPrompt], claimed: 1, turn_open: true };
+        let seats = Each { lead: Seat::Asking, alice: Seat::Asking, bob: Seat::Inactive };
+        Self {
+            team: TeamLog::default(),
+            logs: Each { lead: running.clone(), alice: running, bob: MemberLog::default() },
+            memory: Some(Memory { seats, ..Memory::default() }),
+            told: Letters::default(),
+            crashes,
+            faults,
         }
     }
 
-    /// Puts a message into its target's log, and wakes the target as far as it listens.
-    pub(crate) fn insert(&mut self, member: usize, message: u8) {
-        if let Some(log) = self.inserted.get_mut(member) {
-            log.push(message);
-        }
-        if self.driver(member) == Driver::Idle {
-            self.set_driver(member, Driver::Running);
-            self.turns |= bit(member);
-        }
+    /// Whether the Lead's log says that mail can reach a member.
+    pub(crate) fn reachable(&self, member: Member) -> bool {
+        member != Member::Bob || self.team.bob == Standing::Active
     }
 }
