@@ -95,10 +95,10 @@ fn lead() -> Agent {
             .and_call("list_agents", json!({}))
             .and_call("team_task_list", json!({})),
         Step::text(
-            "Done. shares() dropped the cents that are left over when a bill cannot be divided \
-             evenly; now they go one each to the first at the table, as the README says. The \
-             researcher found it, the implementer repaired src/lib.rs, and ./test.sh passes. \
-             Nothing is left open.",
+            "Done: ./test.sh passes.\n\nshares() dropped the cents that are left over when a bill \
+             cannot be divided\nevenly; now they go one each to the first at the table, as the \
+             README says.\nThe researcher found it, the implementer repaired src/lib.rs. Nothing \
+             is left\nopen.",
         ),
     ];
     Agent::member("lead", steps)
@@ -159,7 +159,9 @@ fn implementer() -> Agent {
             ("lead", 6, Point::Answered),
         )
         .and_call("team_task_update", task("t2", 1, "claim")),
-        saying("The first ones at the table pay one cent more.")
+        // Others may have changed the file meanwhile, and an edit wants to know its version.
+        saying("I look at it again; then the first ones at the table pay one cent more.")
+            .and_call("read", json!({"path": "src/lib.rs"}))
             .and_call("edit", json!({"new": new, "old": old, "path": "src/lib.rs"})),
         saying("And the test again.").and_call("bash", json!({"command": "./test.sh"})),
         held(saying("It passes."), ("lead", 7, Point::Arrived))
