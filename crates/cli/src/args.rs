@@ -93,7 +93,7 @@ impl From<WireArg> for Wire {
 /// What a run may cost; past it the run is suspended, and resume goes on.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct BudgetArgs {
-    /// Suspend the run after so many turns of all members
+    /// Suspend the run after so many turns of all members; 1000 if not given
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u64>,
     /// Suspend the run after so many tokens of all members, in and out

@@ -20,6 +20,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Bytes of `AGENTS.md` that members are told.
 const INSTRUCTION_BYTES: u64 = 64 * 1024;
 
+/// Turns of one run when nothing is said: more than work takes, and an end to members that answer
+/// each other for ever.
+const DEFAULT_TURNS: u64 = 1_000;
+
 /// Says why the parts cannot be joined.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AssemblyError {
@@ -117,7 +121,7 @@ fn budget(config: &Config, args: BudgetArgs) -> Budget {
     let set = &config.file.budget;
     let minutes = args.max_minutes.or(set.minutes);
     Budget {
-        turns: args.max_turns.or(set.turns),
+        turns: args.max_turns.or(set.turns).or(Some(DEFAULT_TURNS)),
         tokens: args.max_tokens.or(set.tokens),
         time: minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60))),
     }
@@ -145,7 +149,8 @@ fn workspace_settings(config: &Config) -> WorkspaceSettings {
 /// What the project says to every member.
 fn instructions(workspace: &Path) -> Option<String> {
     use std::io::Read;
-    let file = std::fs::File::open(workspace.join("AGENTS.md")).ok()?;
+    let path = roles::inside(workspace, &workspace.join("AGENTS.md"))?;
+    let file = std::fs::File::open(path).ok()?;
     let mut bytes = Vec::new();
     file.take(INSTRUCTION_BYTES).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();

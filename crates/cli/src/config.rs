@@ -65,8 +65,12 @@ impl Config {
             source,
         })?;
         let mut file = ConfigFile::default();
-        for path in files(global, &environment, &workspace) {
-            file = file.under(load(&path)?);
+        for (path, trusted) in files(global, &environment, &workspace) {
+            let set = load(&path)?;
+            if !trusted && !set.providers.is_empty() {
+                return Err(ConfigError::ProjectProviders { path: path.display().to_string() });
+            }
+            file = file.under(set);
         }
         let given = global.store.clone();
         let store_is_given = given.is_some();
@@ -106,10 +110,11 @@ impl Config {
     }
 }
 
-/// The configuration files, the weakest first.
-fn files(global: &GlobalArgs, environment: &Environment, workspace: &Path) -> Vec<PathBuf> {
+/// The configuration files, the weakest first, and whether the user wrote them: a checkout's own may
+/// come from anybody, so it cannot say where keys are sent.
+fn files(global: &GlobalArgs, environment: &Environment, workspace: &Path) -> Vec<(PathBuf, bool)> {
     if let Some(only) = &global.config {
-        return vec![only.clone()];
+        return vec![(only.clone(), true)];
     }
     let home = environment.get("HOME").map(PathBuf::from);
     let user = environment
@@ -122,7 +127,8 @@ fn files(global: &GlobalArgs, environment: &Environment, workspace: &Path) -> Ve
         .take_while(|directory| Some(*directory) != home.as_deref())
         .map(|directory| directory.join("longboat.toml"))
         .find(|path| path.is_file());
-    user.into_iter().filter(|path| path.is_file()).chain(project).collect()
+    let user = user.into_iter().filter(|path| path.is_file()).map(|path| (path, true));
+    user.chain(project.map(|path| (path, false))).collect()
 }
 
 /// The store of a workspace: outside of it, so that no agent's tool reaches it.

@@ -65,6 +65,12 @@ pub(crate) enum UsageError {
     /// There is no prompt.
     #[error("the prompt is empty; say what is to be done: longboat run \"…\"")]
     EmptyPrompt,
+    /// The prompt is too long.
+    #[error("the prompt has more than {limit} bytes; put what is long into a file and name it")]
+    LongPrompt {
+        /// The most it may have.
+        limit: usize,
+    },
     /// There is nothing to resume.
     #[error("there is no session in {store} yet; start one with: longboat run \"…\"")]
     NoSession {
@@ -97,7 +103,6 @@ impl CommandError {
 }
 
 /// Prints why a command ended early.
-#[expect(clippy::print_stderr, reason = "this is where errors reach people")]
 pub(crate) fn report(error: &CommandError) -> ExitCode {
     if error.code() == DONE {
         // Whoever read the output has enough of it.
@@ -112,8 +117,14 @@ pub(crate) fn report(error: &CommandError) -> ExitCode {
         }
         source = cause.source();
     }
-    eprintln!("longboat: {line}");
+    complain(&line);
     ExitCode::from(error.code())
+}
+
+/// Says something amiss. When nobody can read it, the exit code still says so.
+pub(crate) fn complain(line: &str) {
+    use std::io::Write;
+    writeln!(std::io::stderr().lock(), "longboat: {line}").ok();
 }
 
 /// What a run that came to rest ends with, and why, when it is not well.

@@ -4,7 +4,7 @@
 use longboat_engine::Role;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of one definition.
 const ROLE_BYTES: u64 = 128 * 1024;
@@ -22,6 +22,10 @@ pub(crate) fn read(workspace: &Path) -> (BTreeMap<String, Role>, Vec<String>) {
         paths.sort();
         let markdown = paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "md"));
         for path in markdown.take(ROLES) {
+            let Some(path) = inside(workspace, &path) else {
+                warnings.push(format!("{}: it is not a file of the workspace", path.display()));
+                continue;
+            };
             match load(&path) {
                 Ok((name, role)) => {
                     roles.entry(name).or_insert(role);
@@ -31,6 +35,14 @@ pub(crate) fn read(workspace: &Path) -> (BTreeMap<String, Role>, Vec<String>) {
         }
     }
     (roles, warnings)
+}
+
+/// Where a file of the workspace really is: `None` when a link leads out, and for what is no regular
+/// file, such as a pipe that nobody writes to.
+pub(crate) fn inside(workspace: &Path, path: &Path) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    let regular = std::fs::metadata(&real).is_ok_and(|found| found.is_file());
+    (regular && real.starts_with(workspace)).then_some(real)
 }
 
 fn load(path: &Path) -> Result<(String, Role), String> {

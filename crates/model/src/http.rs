@@ -13,6 +13,9 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes of a whole stream, and of a whole answer that is not one.
 const REPLY_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of a reply as it is kept: far more than any model says at once, far less than a log's
+/// record may have.
+const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of an error's body that are read.
 const ERROR_BYTES: usize = 64 * 1024;
 /// Characters of an error that are shown.
@@ -135,7 +138,14 @@ impl Connection {
         } else {
             self.stream(response, &mut assembler, watcher).await?;
         }
-        assembler.finish().map_err(|fault| self.fault(fault))
+        let reply = assembler.finish().map_err(|fault| self.fault(fault))?;
+        // What cannot be kept is not asked for again: it would be paid for again.
+        let kept = serde_json::to_string(&reply).map_or(usize::MAX, |text| text.len());
+        if kept > KEPT_BYTES {
+            let what = format!("the reply has {kept} bytes and the limit is {KEPT_BYTES}");
+            return Err(self.fault(StreamFault { what, kind: FaultKind::Fatal }));
+        }
+        Ok(reply)
     }
 
     async fn stream<A: Assembler>(
@@ -303,6 +313,14 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let date = |text: &str| jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp());
     let wait = date(after)?.duration_since(date(text("date")?)?);
     Duration::try_from(wait).ok().or(Some(Duration::ZERO))
+}
+
+/// A tool's name as every wire takes it: one that a model made up may be anything, and a request
+/// that repeats it would be refused from then on.
+pub(crate) fn wire_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name: String = name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
 /// Says whether an error speaks of a prompt that is too long, in the words of the providers.

@@ -331,3 +331,36 @@ fn p19_a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() {
         assert!(without(&whole).starts_with(shorter), "at {most}");
     }
 }
+
+#[test]
+fn names_that_models_make_up_and_trailing_thoughts_do_not_poison_the_next_request() {
+    let signed = ReasoningSeal::Signature { value: "SIG".to_owned() };
+    let thought = || ReplyBlock::Reasoning { text: "hm".to_owned(), seal: Some(signed.clone()) };
+    let reply = |blocks| {
+        let (wire, finish) = (Wire::Anthropic, FinishReason::Done);
+        Message::Assistant(Arc::new(Reply { wire, blocks, finish, usage: Usage::default() }))
+    };
+    let answered = AnsweredCall {
+        call: CallId::new("c1").unwrap(),
+        name: "na me\u{1b}".to_owned(),
+        outcome: Arc::new(ToolOutcome::error("there is no such tool")),
+    };
+    let prompt = Prompt {
+        messages: vec![
+            Message::User(vec![Block::text("go")]),
+            reply(vec![thought()]),
+            Message::User(vec![Block::text("and?")]),
+            reply(vec![thought(), call("c1", "na me\u{1b}", "{}"), thought()]),
+            Message::ToolResults(vec![answered]),
+        ],
+        ..rich_prompt()
+    };
+    for (wire, body) in [
+        (Wire::OpenaiChat, chat_body(&endpoint(Wire::OpenaiChat), &prompt)),
+        (Wire::Anthropic, anthropic_body(&endpoint(Wire::Anthropic), &prompt)),
+    ] {
+        assert!(body.contains("\"na_me_\"") && !body.contains("na me"), "{wire:?}: {body}");
+    }
+    let body = anthropic_body(&endpoint(Wire::Anthropic), &prompt);
+    assert_eq!(body.matches("\"thinking\":\"hm\"").count(), 1, "only the one before the call");
+}

@@ -2,6 +2,7 @@
 //! do about each. It reads and changes nothing, so it works beside a run.
 
 use super::look::{Failure, write_json};
+use crate::args::ModelArgs;
 use crate::assemble::choose_model;
 use crate::config::Config;
 use crate::exit::{self, CommandError};
@@ -88,7 +89,8 @@ fn write(args: &DoctorArgs, findings: &[Finding]) -> Result<(), CommandError> {
 /// The model, its key and its server; the roles.
 async fn settings(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
-    match choose_model(config, &crate::args::ModelArgs::default()) {
+    let base_url = config.environment.get("LONGBOAT_BASE_URL").map(str::to_owned);
+    match choose_model(config, &ModelArgs { base_url, ..ModelArgs::default() }) {
         Ok(name) => match listens(config, &name).await {
             Ok(()) => findings.push(Finding::new(Grade::Good, "model", name.to_string())),
             Err(error) => findings.push(Finding::new(Grade::Wrong, "model", error.to_string())),

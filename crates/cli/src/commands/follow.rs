@@ -136,7 +136,6 @@ async fn stop(team: &TeamHandle, display: &mut Display, stops: &mut Stops) {
 
 /// Says how a run ended: the lead's answer on standard output, what is amiss on standard error.
 /// Returns the exit code.
-#[expect(clippy::print_stderr, reason = "this is where people read how it ended")]
 pub(crate) fn tell(
     left: &Left,
     team: &TeamHandle,
@@ -160,10 +159,11 @@ pub(crate) fn tell(
         }
     };
     for reason in &reasons {
-        eprintln!("longboat: {}", crate::report::one_line(reason));
+        exit::complain(&crate::report::one_line(reason));
     }
     if talks && matches!(left, Left::Ended(_)) {
-        eprintln!("look at it with: longboat show {session}{flag}");
+        // A courtesy: when nobody reads it, the run has ended all the same.
+        writeln!(io::stderr().lock(), "look at it with: longboat show {session}{flag}").ok();
     }
     Ok(code)
 }

@@ -67,6 +67,9 @@ pub(crate) fn read_prompt(given: &str) -> Result<String, CommandError> {
     if prompt.trim().is_empty() {
         return Err(CommandError::Usage(UsageError::EmptyPrompt));
     }
+    if prompt.len() > PROMPT_BYTES {
+        return Err(CommandError::Usage(UsageError::LongPrompt { limit: PROMPT_BYTES }));
+    }
     Ok(prompt)
 }
 

@@ -65,6 +65,14 @@ pub(crate) enum ConfigError {
         /// The provider.
         provider: String,
     },
+    /// A checkout says where keys are sent.
+    #[error(
+        "{path} has [providers], which could send your keys anywhere: put them into ~/.config/longboat/longboat.toml, or name the file with --config"
+    )]
+    ProjectProviders {
+        /// Which file.
+        path: String,
+    },
     /// The model's provider is unknown.
     #[error(
         "the model {model:?} names no known provider; the providers are {known}: write PROVIDER/MODEL"

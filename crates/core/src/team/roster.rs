@@ -75,13 +75,13 @@ pub enum SpawnRefused {
     #[error("the name \"lead\" is taken by the lead; choose another")]
     NameIsLead,
     /// The name was used before, by an active or a failed teammate.
-    #[error("the name {name:?} is taken and names are never reused; choose another")]
+    #[error("the name {name} is taken and names are never reused; choose another")]
     NameTaken {
         /// The name.
         name: MemberName,
     },
     /// The name does not fit into a session id.
-    #[error("the name {name:?} is too long for this team's session id; choose a shorter one")]
+    #[error("the name {name} is too long for this team's session id; choose a shorter one")]
     NameTooLong {
         /// The name.
         name: MemberName,

@@ -2,6 +2,7 @@
 //! with the bytes of the shorter one but for the cache breakpoint on the last block, which moves on.
 
 use crate::endpoint::{DEFAULT_MAX_OUTPUT_TOKENS, Endpoint};
+use crate::http::wire_name;
 use longboat_core::content::{
     AnsweredCall, Block, Message, Prompt, ReasoningSeal, Reply, ReplyBlock, Wire,
 };
@@ -90,8 +91,21 @@ fn result(answered: &AnsweredCall) -> Value {
     Value::Object(result)
 }
 
+/// A reply's blocks. The wire refuses one that ends with a thought, so what was only thought is not
+/// said again.
 fn assistant(reply: &Reply) -> Vec<Value> {
-    reply.blocks.iter().filter_map(|block| reply_block(reply.wire, block)).collect()
+    let spoken = |block: &ReplyBlock| !matches!(block, ReplyBlock::Reasoning { .. });
+    let end = reply.blocks.iter().rposition(spoken).map_or(0, |last| last + 1);
+    let blocks = reply.blocks.iter().take(end);
+    let mut said: Vec<Value> = blocks.filter_map(|block| reply_block(reply.wire, block)).collect();
+    let thought = |block: &Value| {
+        matches!(block.get("type").and_then(Value::as_str), Some("thinking" | "redacted_thinking"))
+    };
+    // A blank text behind a thought is left out, and leaves the thought at the end.
+    while said.last().is_some_and(thought) {
+        said.pop();
+    }
+    said
 }
 
 /// A reply's block as it goes back. Thoughts go back only to the wire that sealed them.
@@ -112,7 +126,9 @@ fn reply_block(wire: Wire, block: &ReplyBlock) -> Option<Value> {
             // The wire wants an object; arguments that were refused as none go back empty.
             let input: Map<String, Value> =
                 serde_json::from_str(&call.arguments).unwrap_or_default();
-            Some(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input}))
+            Some(
+                json!({"type": "tool_use", "id": call.id, "name": wire_name(&call.name), "input": input}),
+            )
         }
     }
 }

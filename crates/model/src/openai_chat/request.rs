@@ -2,6 +2,7 @@
 //! conversation begins with the bytes of the shorter one.
 
 use crate::endpoint::Endpoint;
+use crate::http::wire_name;
 use longboat_core::content::{AnsweredCall, Block, Message, Prompt, Reply, ReplyBlock, ToolCall};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -101,7 +102,7 @@ fn call(call: &ToolCall) -> Value {
     let object = serde_json::from_str::<serde_json::Map<String, Value>>(&call.arguments).is_ok();
     let arguments = if object { call.arguments.as_str() } else { "{}" };
     json!({"id": call.id, "type": "function",
-        "function": {"name": call.name, "arguments": arguments}})
+        "function": {"name": wire_name(&call.name), "arguments": arguments}})
 }
 
 /// A tool message per result; pictures follow in a user message, since tool messages carry text.

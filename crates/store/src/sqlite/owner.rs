@@ -6,12 +6,15 @@ use longboat_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// Bytes of the lock file that are looked at.
 const HOLDER_BYTES: u64 = 4_096;
+/// How long a lock may outlive the process that took it.
+const DEAD_WITHIN: Duration = Duration::from_secs(3);
 /// Characters of a command that are kept.
 const COMMAND_CHARS: usize = 400;
 
@@ -65,7 +68,15 @@ impl Ownership {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(OpenError::Held { path: path.to_owned(), holder: read(file) });
+                let held = read(&file);
+                let dead = held.as_ref().is_some_and(is_dead);
+                let waited = if dead { wait(file).map_err(failed)? } else { None };
+                let Some(free) = waited else {
+                    return Err(OpenError::Held { path: path.to_owned(), holder: held });
+                };
+                file = free;
+                // What the dead one wrote was read to its end.
+                file.rewind().map_err(failed)?;
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
@@ -90,8 +101,37 @@ impl Drop for Ownership {
 }
 
 /// Who has the lock, as far as it has said so.
-fn read(file: File) -> Option<Holder> {
+fn read(file: &File) -> Option<Holder> {
     let mut text = String::new();
     file.take(HOLDER_BYTES).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
+}
+
+/// Says whether a holder's process is known to have died. A process that it was just starting may
+/// then have a copy of the lock for a moment more.
+fn is_dead(holder: &Holder) -> bool {
+    let processes = Path::new("/proc");
+    if !processes.join("self/stat").exists() {
+        return false;
+    }
+    let stat = std::fs::read_to_string(processes.join(format!("{}/stat", holder.pid)));
+    stat.map_or(true, |stat| {
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest.starts_with(['Z', 'X']));
+        state.unwrap_or(false)
+    })
+}
+
+/// Waits for the lock of a process that died; `None` when somebody else holds it after all.
+fn wait(file: File) -> std::io::Result<Option<File>> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let waiting = move || {
+        let locked = file.lock().map(|()| file);
+        // Nobody waits any more: the lock is given back with the file.
+        sender.send(locked).ok();
+    };
+    std::thread::Builder::new().name("longboat-lock".to_owned()).spawn(waiting)?;
+    match receiver.recv_timeout(DEAD_WITHIN) {
+        Ok(locked) => locked.map(Some),
+        Err(_) => Ok(None),
+    }
 }
