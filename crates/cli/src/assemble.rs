@@ -6,6 +6,7 @@ use crate::roles;
 use longboat_core::content::Wire;
 use longboat_core::id::SessionId;
 use longboat_core::limits::Limits;
+use longboat_core::price::Cost;
 use longboat_core::time::Timestamp;
 use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings, Teams};
 use longboat_model::{Model, connect};
@@ -70,6 +71,7 @@ pub(crate) fn assemble(config: &Config, budget: BudgetArgs) -> Result<Assembly, 
     let mut settings = Settings::new(config.spill());
     settings.limits = limits(config);
     settings.budget = self::budget(config, budget);
+    settings.prices = config.prices();
     settings.roles = roles;
     settings.instructions = instructions(&config.workspace);
     if let Some(seconds) = config.file.agents.release_after_s {
@@ -123,6 +125,7 @@ fn budget(config: &Config, args: BudgetArgs) -> Budget {
     Budget {
         turns: args.max_turns.or(set.turns).or(Some(DEFAULT_TURNS)),
         tokens: args.max_tokens.or(set.tokens),
+        cost: args.max_cost.or(set.cost).map(Cost::dollars),
         time: minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60))),
     }
 }

@@ -4,6 +4,7 @@ use crate::sim_ports::{NoTools, SimIds};
 use longboat_core::content::Wire;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
 use longboat_core::log::{ActivityChange, Event, Lane, Record};
+use longboat_core::price::{Price, Prices};
 use longboat_core::time::Timestamp;
 use longboat_engine::{
     Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
@@ -140,6 +141,9 @@ impl World {
         let mut settings = Settings::new(self.dir.path().join("spill"));
         settings.release_after = self.release_after;
         settings.budget = self.budget;
+        // Of every model: a dollar for a million tokens.
+        let price = Price { input: 1.0, output: 1.0, cached: None, cache_write: None };
+        settings.prices = Prices::new([(String::new(), price)].into());
         if let Some(most) = self.pending_per_target {
             settings.limits.pending_per_target = most;
         }

@@ -9,6 +9,7 @@ use crate::exit::{self, CommandError};
 use crate::reach::listens;
 use crate::report::{LoggedStatus, MessageState, TeamStory, list_sessions, one_line, read_team};
 use crate::roles;
+use longboat_core::price::Prices;
 use longboat_store::{OpenError, SqliteStore};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -132,7 +133,7 @@ async fn sessions(store: &SqliteStore, findings: &mut Vec<Finding>) {
     };
     for lead in listed {
         match read_team(store, &lead.session).await {
-            Ok(logs) => findings.extend(team(&TeamStory::of(&logs))),
+            Ok(logs) => findings.extend(team(&TeamStory::of(&logs, &Prices::default()))),
             Err(error) => {
                 findings.push(Finding::new(Grade::Wrong, lead.session.as_str(), error.to_string()));
             }

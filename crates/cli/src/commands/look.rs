@@ -2,6 +2,7 @@
 //! go wrong. They need no ownership of the store, so they work beside a live owner.
 
 use crate::report::{LookError, Page};
+use longboat_core::price::Prices;
 use longboat_store::Store;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -14,6 +15,8 @@ pub(crate) struct Look<'a> {
     pub(crate) page: Page,
     /// Where it goes.
     pub(crate) out: &'a mut (dyn Write + Send),
+    /// What models cost.
+    pub(crate) prices: Prices,
     /// What to add to a `longboat` command line so that it reads this store: empty, or ` --store …`.
     pub(crate) store_flag: String,
 }

@@ -41,7 +41,7 @@ pub(crate) async fn run(
     let workspace = config.workspace.display().to_string();
     let team = teams.create(workspace.clone(), model.clone()).await?;
     let showing = showing(args.showing, global.color, config);
-    let mut display = Display::new(showing, team.team().lead().clone());
+    let mut display = Display::new(showing, team.team().lead().clone(), config.prices());
     for warning in &assembly.warnings {
         display.say(&format!("passed over {warning}"));
     }

@@ -1,9 +1,9 @@
 //! Reading logs to look at them: as far as they can be read, and what is wrong where they cannot.
 //! Needs no ownership of the store, so it works beside a live owner and after a crash.
 
-use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, Seq, SessionId, TurnNo};
 use longboat_core::log::{Event, MemberChange, Record, SessionKind, Source, TurnOutcome};
+use longboat_core::price::Spending;
 use longboat_core::session::SessionState;
 use longboat_core::time::Timestamp;
 use longboat_engine::decode_stored;
@@ -104,7 +104,7 @@ pub(crate) struct Tally {
     pub(super) open: Option<TurnNo>,
     pub(super) last: Option<TurnOutcome>,
     pub(super) steps: u64,
-    pub(super) usage: Usage,
+    pub(super) spending: Spending,
 }
 
 impl Tally {
@@ -127,7 +127,9 @@ impl Tally {
                 self.last = Some(outcome.clone());
             }
             Event::StepStarted { .. } => self.steps += 1,
-            Event::AssistantMessage { reply, .. } => self.usage += reply.usage,
+            Event::AssistantMessage { reply, .. } => {
+                self.spending.add(self.model.as_deref().unwrap_or_default(), reply.usage);
+            }
             Event::InboxClaimed { .. }
             | Event::InboxDiscarded { .. }
             | Event::StepEnded { .. }

@@ -251,6 +251,9 @@ impl TeamActor {
         if let Some(resident) = self.residents.remove(session) {
             self.append_activity(resident.name, ActivityChange::Released);
         }
+        if let Some(state) = self.writer.session(session) {
+            self.left.insert(session.clone(), state.spending().clone());
+        }
         self.writer.release(session);
     }
 
