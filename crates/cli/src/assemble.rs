@@ -72,6 +72,7 @@ pub(crate) fn assemble(config: &Config, budget: BudgetArgs) -> Result<Assembly, 
     settings.limits = limits(config);
     settings.budget = self::budget(config, budget);
     settings.prices = config.prices();
+    settings.scope = config.file.agents.mode.unwrap_or_default();
     settings.roles = roles;
     settings.instructions = instructions(&config.workspace);
     if let Some(seconds) = config.file.agents.release_after_s {

@@ -1,6 +1,7 @@
 //! What a deployment may set.
 
 use longboat_core::limits::Limits;
+use longboat_core::log::Scope;
 use longboat_core::price::{Cost, Prices};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +22,8 @@ pub struct Settings {
     pub roles: BTreeMap<String, Role>,
     /// What one run may cost.
     pub budget: Budget,
+    /// What the children of a new root session are.
+    pub scope: Scope,
     /// What models cost.
     pub prices: Prices,
 }
@@ -63,6 +66,7 @@ impl Settings {
             instructions: None,
             roles: BTreeMap::new(),
             budget: Budget::default(),
+            scope: Scope::default(),
             prices: Prices::default(),
         }
     }

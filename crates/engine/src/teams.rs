@@ -8,9 +8,10 @@ use crate::settings::Settings;
 use crate::supervise::Supervisor;
 use crate::team::{TeamActor, TeamHandle, completed_turns, lead_system, runnable};
 use crate::tools::ToolSet;
+use crate::tools::team::Place;
 use longboat_core::content::ToolSpec;
-use longboat_core::id::{MemberName, SessionId, TeamId};
-use longboat_core::log::{Event, SessionKind};
+use longboat_core::id::{SessionId, TeamId};
+use longboat_core::log::{Event, Scope, SessionKind};
 use longboat_core::session::{SessionState, forked_tail};
 use longboat_core::team::TeamState;
 use longboat_store::{Store, StoreError};
@@ -106,7 +107,10 @@ impl Teams {
         let mut opening = self.opening(session.clone());
         let created = Event::SessionCreated {
             session: session.clone(),
-            kind: SessionKind::Root,
+            kind: match self.parts.settings.scope {
+                Scope::Team => SessionKind::Root,
+                Scope::Subagents => SessionKind::RootAgent,
+            },
             cwd: cwd.clone(),
             role: None,
         };
@@ -129,7 +133,8 @@ impl Teams {
         let configuration = configuration.ok_or(TeamError::NotRunnable { reason })?;
         let session = self.parts.ids.session();
         let mut opening = self.opening(session.clone());
-        let kind = SessionKind::Fork { from: from.clone(), records: prefix.len() as u64 };
+        let (records, scope) = (prefix.len() as u64, self.parts.settings.scope);
+        let kind = SessionKind::Fork { from: from.clone(), records, scope };
         let (cwd, role) = (parent.cwd().to_owned(), parent.role().map(str::to_owned));
         opening
             .events
@@ -147,7 +152,7 @@ impl Teams {
     /// [`TeamError`].
     pub async fn resume(&self, session: &SessionId) -> Result<TeamHandle, TeamError> {
         let (state, team) = load_lead(&*self.parts.store, session).await?;
-        if let SessionKind::Teammate { team, .. } = state.kind() {
+        if let Some((team, _)) = state.kind().child_of() {
             let (session, lead) = (session.clone(), team.lead().clone());
             return Err(TeamError::NotLead { session, lead });
         }
@@ -210,7 +215,8 @@ struct Opening {
 impl Opening {
     fn configure(&mut self, parts: &Parts, cwd: &str, model: String) {
         let system = lead_system(&parts.settings, cwd).into();
-        let tools = parts.offered(&self.session, &MemberName::lead(), None);
+        let place = Place::root(parts.settings.scope);
+        let tools = parts.offered(&self.session, place, None);
         self.events.push((None, Event::SessionConfigured { model, system, tools }));
     }
 }
@@ -220,10 +226,10 @@ impl Parts {
     pub(crate) fn offered(
         &self,
         session: &SessionId,
-        name: &MemberName,
+        place: Place,
         allowed: Option<&[String]>,
     ) -> Arc<[ToolSpec]> {
-        let own = crate::tools::team::specs(name);
+        let own = crate::tools::team::specs(place);
         let others = self.toolbox.open(session).into_iter().map(|tool| tool.spec());
         let others =
             others.filter(|spec| allowed.is_none_or(|allowed| allowed.contains(&spec.name)));
@@ -234,11 +240,11 @@ impl Parts {
     /// of that name.
     pub(crate) fn tools_for(
         &self,
-        name: &MemberName,
+        place: Place,
         state: &SessionState,
         team: TeamHandle,
     ) -> Arc<ToolSet> {
-        let own = crate::tools::team::tools(name, team);
+        let own = crate::tools::team::tools(place, team);
         let all = own.into_iter().chain(self.toolbox.open(state.id()));
         let offered: Vec<&str> = state
             .configuration()

@@ -1,5 +1,6 @@
 //! The files: TOML, with every key known. A key that is not is an error that names the nearest.
 
+use longboat_core::log::Scope;
 use longboat_core::price::Price;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -163,6 +164,8 @@ pub(crate) struct ToolsSection {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentsSection {
     pub(crate) release_after_s: Option<u64>,
+    /// What the children of a new session are.
+    pub(crate) mode: Option<Scope>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -198,7 +201,7 @@ const KEYS: [(&str, &[&str]); 10] = [
     ),
     ("limits", &["teammates", "live_tasks", "pending_per_target", "framed_message_bytes"]),
     ("tools", &["bash_timeout_s", "environment"]),
-    ("agents", &["release_after_s"]),
+    ("agents", &["release_after_s", "mode"]),
     ("providers", &[]),
 ];
 
@@ -222,6 +225,7 @@ impl ConfigFile {
         self.tools.bash_timeout_s = over.tools.bash_timeout_s.or(self.tools.bash_timeout_s);
         self.tools.environment.extend(over.tools.environment);
         self.agents.release_after_s = over.agents.release_after_s.or(self.agents.release_after_s);
+        self.agents.mode = over.agents.mode.or(self.agents.mode);
         self.budget = BudgetSection {
             turns: over.budget.turns.or(self.budget.turns),
             tokens: over.budget.tokens.or(self.budget.tokens),

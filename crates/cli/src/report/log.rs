@@ -2,7 +2,7 @@
 //! Needs no ownership of the store, so it works beside a live owner and after a crash.
 
 use longboat_core::id::{MemberName, Seq, SessionId, TurnNo};
-use longboat_core::log::{Event, MemberChange, Record, SessionKind, Source, TurnOutcome};
+use longboat_core::log::{Event, MemberChange, Record, SessionKind, TurnOutcome};
 use longboat_core::price::Spending;
 use longboat_core::session::SessionState;
 use longboat_core::time::Timestamp;
@@ -114,7 +114,7 @@ impl Tally {
             Event::SessionCreated { kind, .. } => self.kind = Some(kind.clone()),
             Event::SessionConfigured { model, .. } => self.model = Some(model.clone()),
             Event::InboxInserted { item, .. } => {
-                if !matches!(item.source, Source::Team { .. }) {
+                if item.source.mail().is_none() {
                     self.first_prompt.get_or_insert_with(|| Arc::clone(&item.text));
                 }
             }

@@ -7,7 +7,7 @@ use super::log::{SessionLog, TeamLogs, read_team};
 use super::page::{Page, test_page};
 use super::{Detail, TeamStory, Transcript, export_session, list_sessions};
 use longboat_core::id::{EventKey, Seq};
-use longboat_core::log::{Record, SessionKind, encode};
+use longboat_core::log::{Record, Scope, SessionKind, encode};
 use longboat_core::price::{Price, Prices};
 use longboat_core::time::Timestamp;
 use longboat_store::{Append, Holder, MemoryStore, NewRecord, SqliteStore, Store};
@@ -121,7 +121,7 @@ async fn sessions_are_listed_by_team_and_a_damaged_one_says_what_is_wrong() {
         key: None,
         event: step_started(1, 1),
     });
-    let fork = SessionKind::Fork { from: session("boat-1"), records: 0 };
+    let fork = SessionKind::Fork { from: session("boat-1"), records: 0, scope: Scope::Team };
     let fork = log("fork-1", vec![(60_000, created("fork-1", fork))]);
     let store = stored(&[&lead_log(), &implementer_log(), &torn, &fork]).await;
     let (listed, left_out) = list_sessions(&store, 10).await.unwrap();

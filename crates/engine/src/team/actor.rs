@@ -63,8 +63,8 @@ pub(crate) struct TeamActor {
 /// What an open tool call did to the team: remembered until its result is recorded.
 #[derive(Debug, Clone)]
 pub(crate) enum Effect {
-    /// It queued this message.
-    Message(MessageId, MemberName),
+    /// It queued this message, for whom the sender calls so.
+    Message(MessageId, String),
     /// It made this change to a task.
     Task(Arc<longboat_core::team::Task>),
     /// It named this teammate.

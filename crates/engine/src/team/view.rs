@@ -3,6 +3,7 @@
 use super::actor::TeamActor;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, Revision, SessionId, TeamId};
+use longboat_core::log::Scope;
 use longboat_core::price::{Cost, Spending};
 use longboat_core::session::Phase;
 use longboat_core::team::{EndedTurn, Standing, TaskBoard};
@@ -95,6 +96,13 @@ impl TeamActor {
             usage: self.spending(self.writer.lead()).map(Spending::usage),
             cost: self.cost(self.writer.lead()),
         };
+        // P10a: outside a team an agent sees those that it made.
+        let sees = |member: &MemberView| match (team.roster().scope(), viewer) {
+            (Scope::Subagents, Some(viewer)) => {
+                team.roster().parent_of(&member.name) == Some(viewer)
+            }
+            (Scope::Team | Scope::Subagents, _) => true,
+        };
         let teammates = team.roster().iter().map(|member| MemberView {
             name: member.name.clone(),
             session: member.session.clone(),
@@ -115,7 +123,7 @@ impl TeamActor {
         TeamView {
             team: self.team(),
             revision: team.revision_for(viewer),
-            members: std::iter::once(lead).chain(teammates).collect(),
+            members: std::iter::once(lead).chain(teammates).filter(sees).collect(),
             board: team.board().clone(),
         }
     }
