@@ -155,7 +155,11 @@ fn team(story: &TeamStory) -> Vec<Finding> {
             let says = format!("cannot be reached: {cause}");
             findings.push(Finding::new(Grade::Wrong, member.session.as_str(), says));
         }
-        if matches!(member.status, LoggedStatus::OpenTurn { .. }) {
+        let damaged = story
+            .damaged
+            .iter()
+            .any(|log| log.session == member.session || log.session == story.team);
+        if matches!(member.status, LoggedStatus::OpenTurn { .. }) && !damaged {
             let says = "a turn is open: it runs, or longboat resume goes on with it";
             findings.push(Finding::new(Grade::Note, member.session.as_str(), says));
         }
@@ -166,7 +170,7 @@ fn team(story: &TeamStory) -> Vec<Finding> {
         .filter(|way| way.state == MessageState::Owed)
         .map(|way| format!("{} to {}", way.message, way.to))
         .collect();
-    if !owed.is_empty() {
+    if !owed.is_empty() && story.damaged.is_empty() {
         let says = format!("still owed: {}; longboat resume tries again", owed.join(", "));
         findings.push(Finding::new(Grade::Note, story.team.as_str(), says));
     }

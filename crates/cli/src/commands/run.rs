@@ -61,6 +61,9 @@ pub(crate) fn read_prompt(given: &str) -> Result<String, CommandError> {
         prompt.clear();
         let most = PROMPT_BYTES as u64 + 1;
         io::stdin().lock().take(most).read_to_string(&mut prompt).map_err(|source| {
+            if source.kind() == io::ErrorKind::InvalidData {
+                return CommandError::Usage(UsageError::NoText);
+            }
             CommandError::Io { doing: "reading the prompt from standard input", source }
         })?;
     }

@@ -341,6 +341,7 @@ fn pick_session(heads: &[SessionHead], asked: &str) -> Result<SessionId, LookErr
     }
     // A Lead's id begins the ids of its teammates: those are meant only past the dot.
     let mut found: Vec<SessionId> = ids()
+        .filter(|_| !asked.is_empty())
         .filter(|id| id.as_str().strip_prefix(asked).is_some_and(|rest| !rest.contains('.')))
         .cloned()
         .collect();
