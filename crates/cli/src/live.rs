@@ -97,6 +97,7 @@ impl Display {
                 ));
                 self.board.retrying(member, *wait);
             }
+            Notice::SummingUp { member } => self.board.summing_up(member),
             Notice::Unreachable { member, cause, wait } => {
                 let (cause, wait) = (one_line(cause), wait.as_secs());
                 self.say(&format!("{member} cannot be reached: {cause}; trying again in {wait} s"));

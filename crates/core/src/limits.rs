@@ -30,6 +30,8 @@ pub const CALLS_PER_REPLY: usize = 64;
 pub const ARGUMENT_BYTES: usize = 1_048_576;
 /// Bytes of one tool result as the model sees it; more is spilled to a file.
 pub const TOOL_RESULT_BYTES: usize = 32_768;
+/// Bytes of a summary that stands in the place of a conversation's beginning.
+pub const SUMMARY_BYTES: usize = 65_536;
 /// Warnings that come with one change of a task; the rest are counted.
 pub const TASK_WARNINGS: usize = 16;
 /// Tasks in one page of a list.

@@ -36,6 +36,11 @@ pub enum Notice {
         /// How long until the next attempt.
         wait: Duration,
     },
+    /// A member's conversation became too long; a summary of its beginning is being made.
+    SummingUp {
+        /// Whose.
+        member: MemberName,
+    },
     /// A member cannot be reached; its mail waits.
     Unreachable {
         /// Who.

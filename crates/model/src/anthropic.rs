@@ -32,4 +32,8 @@ impl Model for Anthropic {
         let body = request::body(&self.endpoint, prompt);
         self.connection.ask::<stream::MessageStream>(body, watcher).await
     }
+
+    fn context_window(&self) -> u64 {
+        self.endpoint.context_tokens
+    }
 }

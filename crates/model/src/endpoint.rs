@@ -1,9 +1,9 @@
 //! Where a model is, and how to reach it.
 
-use crate::Model;
 use crate::anthropic::Anthropic;
 use crate::http::Connection;
 use crate::openai_chat::OpenaiChat;
+use crate::{DEFAULT_CONTEXT_TOKENS, Model};
 use longboat_core::content::Wire;
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub struct Endpoint {
     pub thinking_tokens: Option<u32>,
     /// Sends reasoning back on the chat-completions wire, as DeepSeek wants it.
     pub echo_reasoning: bool,
+    /// The context window, in tokens.
+    pub context_tokens: u64,
     /// More headers.
     pub headers: Vec<(String, String)>,
     /// How long the provider may send nothing.
@@ -56,6 +58,7 @@ impl Endpoint {
             reasoning_effort: None,
             thinking_tokens: None,
             echo_reasoning: false,
+            context_tokens: DEFAULT_CONTEXT_TOKENS,
             headers: Vec::new(),
             idle_timeout: Duration::from_secs(180),
         }

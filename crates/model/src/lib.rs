@@ -37,7 +37,16 @@ pub trait Model: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`ModelFault`] when there is no whole reply.
     async fn reply(&self, prompt: &Prompt, watcher: &mut dyn Watcher) -> Result<Reply, ModelFault>;
+
+    /// How many tokens a request and its reply may have together. What is set, not what is known:
+    /// [`FaultKind::ContextOverflow`] is the provider's word.
+    fn context_window(&self) -> u64 {
+        DEFAULT_CONTEXT_TOKENS
+    }
 }
+
+/// The context window of a model of which nothing is said.
+pub const DEFAULT_CONTEXT_TOKENS: u64 = 128_000;
 
 /// Why there is no reply.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -33,4 +33,8 @@ impl Model for OpenaiChat {
         let body = request::body(&self.endpoint, prompt);
         self.connection.ask::<stream::ChatStream>(body, watcher).await
     }
+
+    fn context_window(&self) -> u64 {
+        self.endpoint.context_tokens
+    }
 }

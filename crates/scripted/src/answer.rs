@@ -100,6 +100,13 @@ async fn reply(
         return Ok(failure(wire, 400, "the script has no agent for this request"));
     };
     let text = String::from_utf8_lossy(body).into_owned();
+    let summarizing;
+    let agent = if asked.wants_summary() {
+        summarizing = agent.summarizing(asked.replies(&agent.count_from));
+        &summarizing
+    } else {
+        agent
+    };
     let exchange = stage.admit(wire, agent, &asked, remembered(headers), text);
     let input = tokens(exchange.prompt_bytes);
     if let Some(most) = stage.script.context_tokens.filter(|most| input > *most) {

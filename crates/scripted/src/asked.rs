@@ -14,6 +14,11 @@ pub enum WireName {
     Anthropic,
 }
 
+/// What a client says when it wants a conversation summed up.
+const WANTS_SUMMARY: &str = "its beginning is about to be replaced by a summary";
+/// What stands around the number of replies in a summary, by which a script finds its place again.
+pub(crate) const SUMMED_UP: (&str, &str) = ("[", " replies of the script were summed up]");
+
 /// A request, as far as a script needs it.
 #[derive(Debug)]
 pub(crate) struct Asked {
@@ -91,8 +96,26 @@ impl Asked {
         let counted = self.turns.iter().rev().take_while(|turn| {
             from.is_empty() || !matches!(turn, Turn::Told(text) if text.contains(from))
         });
-        counted.filter(|turn| **turn == Turn::Replied).count()
+        let counted = counted.map(|turn| match turn {
+            Turn::Replied => 1,
+            Turn::Told(text) => summed_up(text),
+            Turn::Result { .. } => 0,
+        });
+        counted.sum()
     }
+
+    /// Whether the last thing that was said asks for a summary of the conversation, which is no
+    /// step of a script.
+    pub(crate) fn wants_summary(&self) -> bool {
+        matches!(self.turns.last(), Some(Turn::Told(text)) if text.contains(WANTS_SUMMARY))
+    }
+}
+
+/// The replies that a summary of this server's stands for.
+fn summed_up(text: &str) -> usize {
+    let before = text.split_once(SUMMED_UP.1).map(|(before, _)| before);
+    let count = before.and_then(|before| before.rsplit_once(SUMMED_UP.0));
+    count.and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
 }
 
 #[derive(Default)]

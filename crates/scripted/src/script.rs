@@ -5,7 +5,7 @@ mod text;
 
 pub use text::ScriptError;
 
-use crate::asked::Asked;
+use crate::asked::{Asked, SUMMED_UP};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,6 +34,9 @@ pub struct Agent {
     /// Counts only the replies after the last user text that contains this; all when empty. For an
     /// agent whose conversation begins with another's, such as a fork.
     pub count_from: String,
+    /// What it replies when it is asked to sum the conversation up. `{{replies}}` in its text stands
+    /// for how many replies were, by which it finds its place in the script again.
+    pub summary: Option<Step>,
     /// What it replies, by the number of replies the conversation holds. In its texts and arguments
     /// `{{result.<tool>.<n>.<path>}}` and `{{message.<n>.<id|from|text>}}` stand for what the request
     /// tells: the `n`th result of a tool (from 0, or `last`), a value in it by field names and places;
@@ -299,6 +302,17 @@ impl Agent {
     pub fn when(name: &str, system_contains: &str, steps: Vec<Step>) -> Self {
         let when = When { system_contains: system_contains.to_owned(), ..When::default() };
         Self { name: name.to_owned(), when, steps, ..Self::default() }
+    }
+
+    /// The part of one that is asked to sum its conversation up: its name is not the agent's, so
+    /// that the agent's steps are counted without it.
+    pub(crate) fn summarizing(&self, replies: usize) -> Self {
+        let (before, after) = SUMMED_UP;
+        let usual = || Step::text("What was done so far. {{replies}}");
+        let mut summary = self.summary.clone().unwrap_or_else(usual);
+        summary.text = summary.text.replace("{{replies}}", &format!("{before}{replies}{after}"));
+        let after = Some(summary);
+        Self { name: format!("{} (summary)", self.name), steps: Vec::new(), after, ..self.clone() }
     }
 
     /// The reply for a conversation that holds so many.

@@ -198,7 +198,7 @@ impl Stage {
         headers: Vec<(String, String)>,
         body: String,
     ) -> Exchange {
-        let step = asked.replies(&agent.count_from);
+        let step = if asked.wants_summary() { 0 } else { asked.replies(&agent.count_from) };
         self.change(|memory| {
             let attempt = memory.attempt(&agent.name, step);
             let mut exchange = Exchange::new(asked, &agent.name, step, attempt);

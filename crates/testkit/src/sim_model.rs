@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use longboat_core::content::{
-    FinishReason, Message, Prompt, Reply, ReplyBlock, ToolCall, Usage, Wire,
+    Block, FinishReason, Message, Prompt, Reply, ReplyBlock, ToolCall, Usage, Wire,
 };
 use longboat_core::id::CallId;
 use longboat_engine::{ModelMissing, Models};
@@ -67,6 +67,7 @@ type Script = dyn Fn(&Turn<'_>) -> SimReply + Send + Sync;
 #[derive(Clone)]
 pub struct SimModel {
     script: Arc<Script>,
+    window: u64,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -87,7 +88,14 @@ impl SimModel {
     /// Plays this function.
     #[must_use]
     pub fn new(script: impl Fn(&Turn<'_>) -> SimReply + Send + Sync + 'static) -> Self {
-        Self { script: Arc::new(script), seen: Arc::default() }
+        Self { script: Arc::new(script), window: u64::MAX, seen: Arc::default() }
+    }
+
+    /// Takes so many tokens.
+    #[must_use]
+    pub fn taking(mut self, window: u64) -> Self {
+        self.window = window;
+        self
     }
 
     /// What was wrong with requests so far; empty when a provider had accepted them all.
@@ -102,8 +110,12 @@ impl SimModel {
             seen.wrong.push(format!("{member}: {wrong}"));
         }
         // P19: a later request begins with the earlier one, across restarts too.
+        // But for a summary, and for the request for one, which ends with a question of its own.
+        if prompt.asks_for_summary() {
+            return 0;
+        }
         let last = seen.last.get(member).cloned().unwrap_or_default();
-        if !prompt.messages.starts_with(&last) {
+        if !prompt.messages.starts_with(&last) && !begins_with_new_summary(prompt, &last) {
             seen.wrong.push(format!("{member}: a request does not begin with the one before"));
         }
         seen.last.insert(member.to_owned(), prompt.messages.clone());
@@ -111,6 +123,13 @@ impl SimModel {
         *attempt += 1;
         *attempt - 1
     }
+}
+
+/// Says whether a request begins with a summary that the last one did not have.
+fn begins_with_new_summary(prompt: &Prompt, last: &[Message]) -> bool {
+    let Some(Message::User(blocks)) = prompt.messages.first() else { return false };
+    let summed = matches!(blocks.first(), Some(Block::Text { text }) if text.contains("were replaced by this summary"));
+    summed && prompt.messages.first() != last.first()
 }
 
 impl Models for SimModel {
@@ -129,18 +148,24 @@ impl Model for SimModel {
         let member = member_of(&prompt.system);
         let attempt = self.note(&member, prompt);
         let replies = prompt.messages.iter().filter(|m| matches!(m, Message::Assistant(_))).count();
-        let reply = (self.script)(&Turn { member, replies, attempt, prompt });
+        let turn = Turn { member, replies, attempt, prompt };
+        let reply = (self.script)(&turn);
         tokio::time::sleep(reply.delay).await;
         if let Some(kind) = reply.fault {
             let (provider, what) = ("sim".to_owned(), "fault of the script".to_owned());
             return Err(ModelFault { provider, what, kind });
         }
         watcher.text(&reply.text);
-        Ok(whole(reply))
+        let size: usize = prompt.messages.iter().map(|message| format!("{message:?}").len()).sum();
+        Ok(whole(reply, size as u64 / 8))
+    }
+
+    fn context_window(&self) -> u64 {
+        self.window
     }
 }
 
-fn whole(reply: SimReply) -> Reply {
+fn whole(reply: SimReply, input: u64) -> Reply {
     let text = (!reply.text.is_empty()).then_some(ReplyBlock::Text { text: reply.text });
     let calls = reply.calls.into_iter().enumerate().filter_map(|(n, (name, arguments))| {
         let id = CallId::new(format!("c{n}")).ok()?;
@@ -150,7 +175,7 @@ fn whole(reply: SimReply) -> Reply {
         wire: Wire::OpenaiChat,
         blocks: text.into_iter().chain(calls).collect(),
         finish: FinishReason::Done,
-        usage: Usage { input: 10, output: 5, ..Usage::default() },
+        usage: Usage { input, output: 5, ..Usage::default() },
     }
 }
 

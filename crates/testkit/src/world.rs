@@ -10,7 +10,7 @@ use longboat_engine::{
     Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
     TeamHandle, Teams, decode_stored,
 };
-use longboat_model::{Endpoint, Model, connect};
+use longboat_model::{DEFAULT_CONTEXT_TOKENS, Endpoint, Model, connect};
 use longboat_scripted::{Agent, Script, Seen, Server};
 use longboat_store::{Holder, SqliteStore, Store};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ pub struct World {
     pending_per_target: Option<usize>,
     budget: Budget,
     scope: Scope,
+    window: u64,
 }
 
 /// One process of a world: what dies and comes back.
@@ -55,7 +56,7 @@ impl Clock for CountingClock {
 /// Finds every model at the scripted server: `anthropic` over that wire, all others over chat
 /// completions, but for `missing`.
 #[derive(Debug)]
-struct ScriptedModels(String);
+struct ScriptedModels(String, u64);
 
 impl Models for ScriptedModels {
     fn find(&self, name: &str) -> Result<Arc<dyn Model>, ModelMissing> {
@@ -66,6 +67,7 @@ impl Models for ScriptedModels {
         let wire = if name == "anthropic" { Wire::Anthropic } else { Wire::OpenaiChat };
         let mut endpoint = Endpoint::new("scripted", wire, &self.0, name);
         endpoint.idle_timeout = Duration::from_secs(30);
+        endpoint.context_tokens = self.1;
         connect(endpoint).map_err(|error| missing(error.to_string()))
     }
 }
@@ -74,7 +76,12 @@ impl Models for ScriptedModels {
 impl World {
     /// A world in which these agents are played.
     pub async fn of(agents: Vec<Agent>) -> Self {
-        let server = Server::start(Script::of(agents), 0).await.expect("a server on loopback");
+        Self::playing(Script::of(agents)).await
+    }
+
+    /// A world in which this script is played.
+    pub async fn playing(script: Script) -> Self {
+        let server = Server::start(script, 0).await.expect("a server on loopback");
         let dir = tempfile::tempdir().expect("a temporary directory");
         std::fs::create_dir(dir.path().join("ws")).expect("a workspace");
         let (ids, clock) = (Arc::new(SimIds::default()), Arc::new(CountingClock::default()));
@@ -87,6 +94,7 @@ impl World {
             pending_per_target: None,
             budget: Budget::default(),
             scope: Scope::default(),
+            window: DEFAULT_CONTEXT_TOKENS,
         }
     }
 
@@ -101,6 +109,13 @@ impl World {
     #[must_use]
     pub fn costing(mut self, budget: Budget) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// Has models that are set to take so many tokens.
+    #[must_use]
+    pub fn taking(mut self, window: u64) -> Self {
+        self.window = window;
         self
     }
 
@@ -142,7 +157,7 @@ impl World {
     fn live_on(&self, store: Arc<SqliteStore>) -> Life {
         let ports = Ports {
             store: Arc::clone(&store) as Arc<dyn Store>,
-            models: Arc::new(ScriptedModels(self.server.base_url())),
+            models: Arc::new(ScriptedModels(self.server.base_url(), self.window)),
             toolbox: Arc::new(NoTools),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids: Arc::clone(&self.ids) as Arc<dyn Ids>,

@@ -22,6 +22,8 @@ pub(crate) struct Provider {
     pub(crate) key: Option<SecretString>,
     /// Beginnings of model names that are its, for names without a provider.
     beginnings: &'static [&'static str],
+    /// The context window of its models, when nothing is set.
+    context_tokens: Option<u64>,
     section: ProviderSection,
 }
 
@@ -86,6 +88,8 @@ pub(super) fn built_in(environment: &Environment) -> BTreeMap<String, Provider> 
         key_env: key.map(str::to_owned),
         key: key.and_then(|key| environment.get(key)).map(SecretString::from),
         beginnings,
+        // What its present models take.
+        context_tokens: (wire == Wire::Anthropic).then_some(200_000),
         section: ProviderSection { echo_reasoning: Some(echo), ..ProviderSection::default() },
     };
     let mut providers = BTreeMap::from([
@@ -149,6 +153,7 @@ impl ProviderSection {
         environment: &Environment,
     ) -> Result<Provider, ConfigError> {
         let missing = |what| ConfigError::Provider { provider: name.to_owned(), what };
+        let context_tokens = known.as_ref().and_then(|known| known.context_tokens);
         let (wire, base_url, key_env, beginnings) = match known {
             Some(known) => {
                 (Some(known.wire), Some(known.base_url), known.key_env, known.beginnings)
@@ -162,6 +167,7 @@ impl ProviderSection {
             key: key_env.as_deref().and_then(|key| environment.get(key)).map(SecretString::from),
             key_env,
             beginnings,
+            context_tokens,
             section: self.clone(),
         })
     }
@@ -171,7 +177,15 @@ impl Provider {
     /// A provider for one run, that speaks a wire at a URL and wants no key.
     pub(crate) fn keyless(wire: Wire, base_url: String) -> Self {
         let section = ProviderSection::default();
-        Self { wire, base_url, key_env: None, key: None, beginnings: &[], section }
+        Self {
+            wire,
+            base_url,
+            key_env: None,
+            key: None,
+            beginnings: &[],
+            context_tokens: None,
+            section,
+        }
     }
 
     /// Where a model of this provider is. `None` when the provider wants a key and has none; at
@@ -190,6 +204,9 @@ impl Provider {
         endpoint.max_output_tokens = section.max_output_tokens;
         endpoint.reasoning_effort.clone_from(&section.reasoning_effort);
         endpoint.thinking_tokens = section.thinking_tokens;
+        if let Some(tokens) = section.context_tokens.or(self.context_tokens) {
+            endpoint.context_tokens = tokens;
+        }
         endpoint.echo_reasoning = section.echo_reasoning.unwrap_or(false);
         endpoint.headers = section.headers.clone().into_iter().collect();
         if let Some(seconds) = section.idle_timeout_s {

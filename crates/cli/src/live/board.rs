@@ -57,6 +57,10 @@ impl Board {
     /// Takes a record of a member's own log.
     pub(super) fn event(&mut self, member: &MemberName, record: &Record) {
         match &record.event {
+            Event::ContextCompacted { usage, .. } => {
+                let line = self.line(member);
+                line.spending.add(&line.model, *usage);
+            }
             Event::TeamMember { member, change, .. } => {
                 let line = self.line(member);
                 line.status = match change {
@@ -116,6 +120,11 @@ impl Board {
             text.drain(..from.unwrap_or(0));
         }
         line.doing = format!("{begin}{text}");
+    }
+
+    /// Says that a member's conversation is being summed up.
+    pub(super) fn summing_up(&mut self, member: &MemberName) {
+        "sums up its conversation".clone_into(&mut self.line(member).doing);
     }
 
     /// Says that a member waits to ask again.

@@ -49,6 +49,9 @@ pub(super) fn headline(member: &MemberName, record: &Record) -> Option<String> {
                 .collect();
             (!read.is_empty()).then(|| format!("{member}: {} read", read.join(", ")))
         }
+        Event::ContextCompacted { kept, .. } => Some(format!(
+            "{member}: its conversation was summed up; the newest {kept} messages stay"
+        )),
         Event::SessionCreated { .. }
         | Event::SessionConfigured { .. }
         | Event::InboxInserted { .. }

@@ -130,6 +130,9 @@ impl Tally {
             Event::AssistantMessage { reply, .. } => {
                 self.spending.add(self.model.as_deref().unwrap_or_default(), reply.usage);
             }
+            Event::ContextCompacted { usage, .. } => {
+                self.spending.add(self.model.as_deref().unwrap_or_default(), *usage);
+            }
             Event::InboxClaimed { .. }
             | Event::InboxDiscarded { .. }
             | Event::StepEnded { .. }

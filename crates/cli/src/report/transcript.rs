@@ -8,7 +8,9 @@ use super::plain::{fit, one_line, plain};
 use super::when::{as_rfc3339, time_of_day};
 use longboat_core::content::{Block, Reply, ReplyBlock, ToolCall, ToolOutcome, ToolStatus, Usage};
 use longboat_core::id::{ItemId, MemberName, MessageId, SessionId, StepNo, TurnNo};
-use longboat_core::log::{Event, InboxItem, Record, Source, StepOutcome, Trigger, TurnOutcome};
+use longboat_core::log::{
+    Event, InboxItem, Record, Source, StepOutcome, Summarizer, Trigger, TurnOutcome,
+};
 use longboat_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -71,6 +73,12 @@ pub(crate) enum What {
     /// A step without a reply.
     Cut {
         step: StepNo,
+    },
+    /// A summary took the place of what stood before, but for the newest messages.
+    SummedUp {
+        kept: u64,
+        by: Summarizer,
+        summary: Arc<str>,
     },
     Discarded {
         items: usize,
@@ -169,6 +177,9 @@ impl Reader {
                 }
                 return;
             }
+            Event::ContextCompacted { summary, kept, by, .. } => {
+                What::SummedUp { kept: *kept, by: *by, summary: Arc::clone(summary) }
+            }
             Event::InboxDiscarded { items, reason } => {
                 items.iter().for_each(|id| drop(self.inbox.remove(id)));
                 What::Discarded { items: items.len(), reason: reason.clone() }
@@ -263,7 +274,9 @@ enum Speaker {
 impl What {
     fn speaker(&self) -> Speaker {
         match self {
-            Self::TurnStarted { .. } | Self::TurnEnded { .. } => Speaker::Runtime,
+            Self::TurnStarted { .. } | Self::TurnEnded { .. } | Self::SummedUp { .. } => {
+                Speaker::Runtime
+            }
             Self::Heard(_) | Self::Discarded { .. } => Speaker::Others,
             Self::Thought { step, .. }
             | Self::Said { step, .. }
@@ -309,6 +322,18 @@ impl Entry {
             What::Cut { step } => {
                 let text = format!("step {step} was cut: there is no reply to its request");
                 page.cut(out, 0, Some(Ink::Open), &text);
+            }
+            What::SummedUp { kept, by, summary } => {
+                let by = match by {
+                    Summarizer::Model => "",
+                    Summarizer::Runtime => " by longboat, since the model could not",
+                };
+                let text = format!("summed up{by}; the newest {kept} messages stay");
+                rule(page, out, Ink::Open, &format!("{text}, {time}"));
+                match detail {
+                    Detail::Full => page.paragraph(out, 2, Some(Ink::Dim), &plain(summary)),
+                    Detail::Short => page.cut(out, 2, Some(Ink::Dim), &one_line(summary)),
+                }
             }
             What::Discarded { items, reason } => {
                 let text = format!("{items} unread left out: {}", one_line(reason));

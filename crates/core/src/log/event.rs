@@ -1,6 +1,6 @@
 //! The closed vocabulary of a log. A new event breaks every match that must know it.
 
-use crate::content::{Reply, ToolOutcome, ToolSpec};
+use crate::content::{Reply, ToolOutcome, ToolSpec, Usage};
 use crate::id::{CallId, ItemId, MemberName, MessageId, SessionId, StepNo, TeamId, TurnNo};
 use crate::team::Task;
 use crate::time::Timestamp;
@@ -19,6 +19,8 @@ pub enum Event {
     InboxInserted { lane: Lane, item: Arc<InboxItem> },
     /// Pending items became part of the conversation, at this step's boundary.
     InboxClaimed { step: StepNo, items: Vec<ItemId> },
+    /// A summary took the place of all but the newest messages of the conversation.
+    ContextCompacted { summary: Arc<str>, kept: u64, by: Summarizer, usage: Usage },
     /// Pending items left without being read.
     InboxDiscarded { items: Vec<ItemId>, reason: String },
     /// A turn began.
@@ -261,6 +263,16 @@ pub struct Sender {
     pub session: SessionId,
 }
 
+/// Who wrote a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Summarizer {
+    /// The member's own model.
+    Model,
+    /// The runtime, because the model could not.
+    Runtime,
+}
+
 /// What began a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -381,6 +393,7 @@ impl Event {
             | Self::SessionConfigured { .. }
             | Self::InboxInserted { .. }
             | Self::InboxClaimed { .. }
+            | Self::ContextCompacted { .. }
             | Self::InboxDiscarded { .. }
             | Self::TurnStarted { .. }
             | Self::TurnEnded { .. }

@@ -3,9 +3,10 @@
 
 use super::Event;
 use super::event::{
-    ActivityChange, InboxItem, Lane, MemberChange, SessionKind, StepOutcome, Trigger, TurnOutcome,
+    ActivityChange, InboxItem, Lane, MemberChange, SessionKind, StepOutcome, Summarizer, Trigger,
+    TurnOutcome,
 };
-use crate::content::{Reply, ToolOutcome, ToolSpec};
+use crate::content::{Reply, ToolOutcome, ToolSpec, Usage};
 use crate::id::{CallId, ItemId, MemberName, MessageId, SessionId, StepNo, TeamId, TurnNo};
 use crate::team::Task;
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,12 @@ vocabulary! {
     "inbox/inserted" => InboxInserted { lane: Lane, item: Arc<InboxItem> },
     "inbox/claimed" => InboxClaimed { step: StepNo, items: Vec<ItemId> },
     "inbox/discarded" => InboxDiscarded { items: Vec<ItemId>, reason: String },
+    "context/compacted" => ContextCompacted {
+        summary: Arc<str>,
+        kept: u64,
+        by: Summarizer,
+        usage: Usage,
+    },
     "turn/started" => TurnStarted { turn: TurnNo, trigger: Trigger },
     "turn/ended" => TurnEnded { turn: TurnNo, outcome: TurnOutcome },
     "step/started" => StepStarted { turn: TurnNo, step: StepNo },

@@ -1,5 +1,6 @@
 //! The fold of one session's log. The same function serves the write path and replay.
 
+use super::compaction::bytes_in_tokens;
 use super::inbox::Inbox;
 use super::transcript::{OpenResults, Transcript};
 use super::turn::{Call, Phase, Progress};
@@ -21,6 +22,15 @@ pub struct Configuration {
     pub tools: Arc<[ToolSpec]>,
 }
 
+impl Configuration {
+    fn bytes(&self) -> usize {
+        let tools = self.tools.iter();
+        let tools: usize =
+            tools.map(|tool| tool.description.len() + tool.schema.to_string().len()).sum();
+        self.system.len() + tools
+    }
+}
+
 /// All that a session's log says about the session itself.
 #[derive(Debug, Clone)]
 pub struct SessionState {
@@ -38,6 +48,13 @@ pub struct SessionState {
     step: StepNo,
     final_text: String,
     spending: Spending,
+    /// Of the last request and its reply, as the provider counted them, and the transcript's own
+    /// count then.
+    counted: Option<(u64, u64)>,
+    /// About how many tokens every request begins with: the system text and the tools.
+    fixed: u64,
+    just_compacted: bool,
+    first_prompt: Option<Arc<str>>,
     calls: HashSet<CallId>,
 }
 
@@ -68,6 +85,10 @@ impl SessionState {
             step: StepNo(0),
             final_text: String::new(),
             spending: Spending::default(),
+            counted: None,
+            fixed: 0,
+            just_compacted: false,
+            first_prompt: None,
             calls: HashSet::new(),
         })
     }
@@ -85,8 +106,13 @@ impl SessionState {
             Event::SessionCreated { .. } => Err("session/created stands only at seq 0".to_owned()),
             Event::SessionConfigured { model, system, tools } => {
                 let (model, system, tools) = (model.clone(), Arc::clone(system), Arc::clone(tools));
-                self.configuration = Some(Configuration { model, system, tools });
+                let set = Configuration { model, system, tools };
+                self.fixed = bytes_in_tokens(set.bytes());
+                self.configuration = Some(set);
                 Ok(())
+            }
+            Event::ContextCompacted { summary, kept, usage, .. } => {
+                self.compacted(summary, *kept, *usage)
             }
             Event::InboxInserted { lane, item } => {
                 self.inserted(record.seq, *lane, item);
@@ -191,6 +217,28 @@ impl SessionState {
         &self.spending
     }
 
+    /// About how many tokens the next request takes: what the provider counted last, and what came
+    /// since.
+    #[must_use]
+    pub fn context(&self) -> u64 {
+        let size = self.transcript.tokens();
+        match self.counted {
+            Some((counted, then)) => counted + size.saturating_sub(then),
+            None => self.fixed + size,
+        }
+    }
+
+    /// Says whether no reply came since the conversation was last summed up.
+    #[must_use]
+    pub fn just_compacted(&self) -> bool {
+        self.just_compacted
+    }
+
+    /// The first thing that was said to it.
+    pub(super) fn first_prompt(&self) -> Option<&str> {
+        self.first_prompt.as_deref()
+    }
+
     /// The conversation.
     #[must_use]
     pub fn transcript(&self) -> &Transcript {
@@ -234,8 +282,27 @@ impl SessionState {
             let item = self.inbox.take(id);
             heard.push(item.ok_or_else(|| format!("item {id} is claimed but not pending"))?);
         }
+        if let Some(first) = heard.first() {
+            self.first_prompt.get_or_insert_with(|| Arc::clone(&first.text));
+        }
         self.transcript.heard(&heard);
         Ok(())
+    }
+
+    fn compacted(&mut self, summary: &str, kept: u64, usage: Usage) -> Result<(), String> {
+        if !matches!(self.phase, Phase::Between { .. }) {
+            return Err("a conversation is summed up at a step boundary only".to_owned());
+        }
+        self.transcript.replaced(summary, kept)?;
+        self.spend(usage);
+        self.counted = None;
+        self.just_compacted = true;
+        Ok(())
+    }
+
+    fn spend(&mut self, usage: Usage) {
+        let model = self.configuration.as_ref().map_or("", |set| set.model.as_str());
+        self.spending.add(model, usage);
     }
 
     fn discarded(&mut self, items: &[crate::id::ItemId]) -> Result<(), String> {
@@ -296,8 +363,11 @@ impl SessionState {
         self.results = OpenResults::expecting(calls.len());
         self.transcript.replied(reply);
         self.final_text = reply.text();
-        let model = self.configuration.as_ref().map_or("", |set| set.model.as_str());
-        self.spending.add(model, reply.usage);
+        self.spend(reply.usage);
+        self.just_compacted = false;
+        // A provider that counts nothing is not believed.
+        let counted = reply.usage.input + reply.usage.output;
+        self.counted = (reply.usage.input > 0).then(|| (counted, self.transcript.tokens()));
         self.phase = Phase::Calling { turn, step, calls };
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The conversation as a model is shown it: derived from the log and nothing else.
 
+use super::compaction::tokens;
 use crate::content::{AnsweredCall, Block, Message, Prompt, Reply, ToolOutcome, ToolSpec};
 use crate::id::CallId;
 use crate::log::InboxItem;
@@ -7,10 +8,11 @@ use crate::team::framed;
 use std::sync::Arc;
 
 /// A session's conversation so far. It only ever grows at its end, so a later request begins with
-/// the bytes of the earlier one.
+/// the bytes of the earlier one; but for a summary, which replaces its beginning once.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     messages: Vec<Message>,
+    tokens: u64,
 }
 
 impl Transcript {
@@ -18,6 +20,24 @@ impl Transcript {
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// About how many tokens it takes.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Begins anew with a summary and the newest messages.
+    pub(super) fn restart(&mut self, summary: Message, newest: Vec<Message>) {
+        *self = Self::default();
+        self.push(summary);
+        newest.into_iter().for_each(|message| self.push(message));
+    }
+
+    fn push(&mut self, message: Message) {
+        self.tokens += tokens(&message);
+        self.messages.push(message);
     }
 
     /// The request that this conversation makes.
@@ -34,21 +54,21 @@ impl Transcript {
     pub(super) fn heard(&mut self, items: &[Arc<InboxItem>]) {
         let blocks: Vec<Block> = items.iter().map(|item| Block::text(framed(item))).collect();
         if !blocks.is_empty() {
-            self.messages.push(Message::User(blocks));
+            self.push(Message::User(blocks));
         }
     }
 
     /// Adds a reply. One that says nothing is left out: providers refuse it.
     pub(super) fn replied(&mut self, reply: &Arc<Reply>) {
         if !reply.blocks.is_empty() {
-            self.messages.push(Message::Assistant(Arc::clone(reply)));
+            self.push(Message::Assistant(Arc::clone(reply)));
         }
     }
 
     /// Adds the results of all calls of the last reply, in the calls' order.
     pub(super) fn answered(&mut self, results: Vec<AnsweredCall>) {
         if !results.is_empty() {
-            self.messages.push(Message::ToolResults(results));
+            self.push(Message::ToolResults(results));
         }
     }
 }

@@ -83,6 +83,7 @@ impl TeamState {
             | Event::SessionConfigured { .. }
             | Event::InboxInserted { .. }
             | Event::InboxClaimed { .. }
+            | Event::ContextCompacted { .. }
             | Event::InboxDiscarded { .. }
             | Event::TurnStarted { .. }
             | Event::TurnEnded { .. }

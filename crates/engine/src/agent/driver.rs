@@ -4,12 +4,13 @@
 use super::tool_calls::run_call;
 use crate::notice::{Delta, Notice};
 use crate::ports::{Ids, ModelMissing};
-use crate::team::{Order, Report, TeamHandle};
+use crate::team::{Order, Report, Summary, TeamHandle};
 use crate::tools::ToolSet;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use longboat_core::content::{Prompt, ToolCall};
+use longboat_core::content::{Prompt, Reply, ToolCall, Usage};
 use longboat_core::id::{MemberName, SessionId, StepNo};
+use longboat_core::session::Compaction;
 use longboat_model::{FaultKind, Model, ModelFault, RetryPolicy, Watcher};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +41,10 @@ impl Driver {
                     let report = self.ask(step, &prompt, model, &cancel).await;
                     self.report(report).await
                 }
+                Order::SumUp { compaction, model, cancel } => {
+                    let report = self.sum_up(compaction, &*model, &cancel).await;
+                    self.report(report).await
+                }
                 Order::Run { step, calls, cancel } => self.run_calls(step, calls, &cancel).await,
                 Order::Continue => self.report(Report::Ready).await,
                 Order::Leave => return,
@@ -55,7 +60,7 @@ impl Driver {
         }
     }
 
-    /// Makes one model request, again where that may help, until there is a whole reply.
+    /// Asks the model for the next step.
     async fn ask(
         &self,
         step: StepNo,
@@ -67,25 +72,77 @@ impl Driver {
             Ok(model) => model,
             Err(missing) => return Report::Failed { step, reason: missing.to_string() },
         };
-        let mut attempt = 0;
+        let mut watcher = Streaming { team: &self.team, member: &self.member };
+        match self.request(&*model, prompt, &mut watcher, cancel).await {
+            Ok(reply) => Report::Replied { step, reply },
+            Err(Unanswered::Cancelled) => Report::Ready,
+            Err(Unanswered::Failed { fault, attempts }) => {
+                let reason = reason(&fault, attempts);
+                match fault.kind {
+                    FaultKind::ContextOverflow => Report::Overflowed { step, reason },
+                    FaultKind::Retryable { .. } | FaultKind::Fatal => {
+                        Report::Failed { step, reason }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks for a summary, with a shorter request where one was too long. A model that cannot give
+    /// one ends no turn: the runtime sums up by itself.
+    async fn sum_up(
+        &self,
+        compaction: Compaction,
+        model: &dyn Model,
+        cancel: &CancellationToken,
+    ) -> Report {
+        self.team.notify(Notice::SummingUp { member: self.member.clone() });
+        let Compaction { kept, requests } = compaction;
+        for prompt in &requests {
+            match self.request(model, prompt, &mut Unwatched, cancel).await {
+                Ok(reply) => {
+                    let text = reply.text();
+                    let told = (!text.trim().is_empty()).then_some(text);
+                    return Report::SummedUp(Summary { kept, told, usage: reply.usage });
+                }
+                Err(Unanswered::Cancelled) => return Report::Ready,
+                Err(Unanswered::Failed { fault, .. })
+                    if fault.kind == FaultKind::ContextOverflow => {}
+                Err(Unanswered::Failed { fault, .. }) => {
+                    tracing::warn!(member = %self.member, %fault, "there is no summary");
+                    break;
+                }
+            }
+        }
+        Report::SummedUp(Summary { kept, told: None, usage: Usage::default() })
+    }
+
+    /// Makes one model request, again where that may help.
+    async fn request(
+        &self,
+        model: &dyn Model,
+        prompt: &Prompt,
+        watcher: &mut dyn Watcher,
+        cancel: &CancellationToken,
+    ) -> Result<Reply, Unanswered> {
+        let mut attempts = 0;
         loop {
-            let mut watcher = Streaming { team: &self.team, member: &self.member };
             let fault = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Report::Ready,
-                reply = model.reply(prompt, &mut watcher) => match reply {
-                    Ok(reply) => return Report::Replied { step, reply },
+                () = cancel.cancelled() => return Err(Unanswered::Cancelled),
+                reply = model.reply(prompt, watcher) => match reply {
+                    Ok(reply) => return Ok(reply),
                     Err(fault) => fault,
                 },
             };
-            attempt += 1;
-            let Some(wait) = self.retry.delay(attempt, &fault, self.ids.jitter()) else {
-                return Report::Failed { step, reason: reason(&fault, attempt) };
+            attempts += 1;
+            let Some(wait) = self.retry.delay(attempts, &fault, self.ids.jitter()) else {
+                return Err(Unanswered::Failed { fault, attempts });
             };
             self.tell_retry(&fault, wait);
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Report::Ready,
+                () = cancel.cancelled() => return Err(Unanswered::Cancelled),
                 () = tokio::time::sleep(wait) => {}
             }
         }
@@ -145,11 +202,26 @@ impl Driver {
     }
 }
 
+/// Why a request has no reply.
+enum Unanswered {
+    Cancelled,
+    Failed { fault: ModelFault, attempts: u32 },
+}
+
 fn reason(fault: &ModelFault, attempts: u32) -> String {
     match fault.kind {
         FaultKind::Retryable { .. } => format!("{fault} (gave up after {attempts} attempts)"),
         FaultKind::ContextOverflow | FaultKind::Fatal => fault.to_string(),
     }
+}
+
+/// Nobody is shown a summary as it comes in.
+struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn text(&mut self, _: &str) {}
+    fn reasoning(&mut self, _: &str) {}
+    fn call(&mut self, _: &str) {}
 }
 
 struct Streaming<'a> {

@@ -318,7 +318,11 @@ impl TeamActor {
                 return;
             }
             let Some(state) = self.writer.session(session) else { return };
-            match state.next() {
+            let next = state.next();
+            if self.sums_up_first(session, &next) {
+                return;
+            }
+            match next {
                 Next::Rest => {
                     self.rest(session);
                     return;

@@ -70,15 +70,17 @@ impl TeamActor {
     pub(super) fn count_spent(&mut self, session: &SessionId, event: &Event) {
         match event {
             Event::TurnStarted { .. } => self.spent.turn(),
-            Event::AssistantMessage { reply, .. } => {
-                let state = self.writer.session(session);
-                let model = state.and_then(|state| state.configuration());
-                let price =
-                    model.and_then(|set| self.parts.settings.prices.find(&set.model)).copied();
-                self.spent.request(&reply.usage, price.as_ref());
-            }
+            Event::AssistantMessage { reply, .. } => self.count_request(session, &reply.usage),
+            Event::ContextCompacted { usage, .. } => self.count_request(session, usage),
             _ => {}
         }
+    }
+
+    fn count_request(&mut self, session: &SessionId, usage: &Usage) {
+        let state = self.writer.session(session);
+        let set = state.and_then(|state| state.configuration());
+        let price = set.and_then(|set| self.parts.settings.prices.find(&set.model)).copied();
+        self.spent.request(usage, price.as_ref());
     }
 
     /// Suspends the team when a bound is passed. Turns stay open: a resume, with a budget of its

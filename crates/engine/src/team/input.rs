@@ -6,9 +6,10 @@ use super::roster::Prepared;
 use super::view::TeamView;
 use super::watch::WaitEnd;
 use crate::ports::ModelMissing;
-use longboat_core::content::{Prompt, Reply, ToolCall, ToolOutcome};
+use longboat_core::content::{Prompt, Reply, ToolCall, ToolOutcome, Usage};
 use longboat_core::id::{ItemId, MemberName, MessageId, Revision, SessionId, StepNo};
 use longboat_core::log::{Lane, MemberContext, TurnOutcome};
+use longboat_core::session::Compaction;
 use longboat_core::team::{
     InterruptRefused, SendRefused, SpawnRefused, Task, TaskCommand, TaskRefused, TaskWarning,
 };
@@ -77,6 +78,10 @@ pub(crate) enum Report {
     Replied { step: StepNo, reply: Reply },
     /// There will be no reply.
     Failed { step: StepNo, reason: String },
+    /// There is no reply, because the conversation is too long for the model.
+    Overflowed { step: StepNo, reason: String },
+    /// There is a summary, or there is none to be had.
+    SummedUp(Summary),
     /// A call has its result.
     Answered { step: StepNo, index: u32, outcome: ToolOutcome },
 }
@@ -91,12 +96,25 @@ pub(crate) enum Order {
         model: Result<Arc<dyn Model>, ModelMissing>,
         cancel: CancellationToken,
     },
+    /// Ask for a summary of the conversation's beginning.
+    SumUp { compaction: Compaction, model: Arc<dyn Model>, cancel: CancellationToken },
     /// Run these calls at once; each is recorded as begun.
     Run { step: StepNo, calls: Vec<(u32, ToolCall)>, cancel: CancellationToken },
     /// Go on with the calls that are under way.
     Continue,
     /// Stop: the session goes out of memory, or the team closes.
     Leave,
+}
+
+/// What came of asking for a summary.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    /// How many of the newest messages stay.
+    pub(crate) kept: u64,
+    /// What the model wrote; `None` when it could not.
+    pub(crate) told: Option<String>,
+    /// What asking cost.
+    pub(crate) usage: Usage,
 }
 
 /// What the Lead wants a teammate to be.

@@ -2,6 +2,7 @@
 
 mod actor;
 mod budget;
+mod compaction;
 mod handle;
 mod input;
 mod mailbox;
@@ -17,7 +18,7 @@ pub(crate) use actor::{Effect, TeamActor};
 pub(crate) use handle::{By, Caller};
 pub use handle::{CallError, MemberHandle, TeamFault, TeamHandle};
 pub use input::{Acceptance, Interrupted, RunEnd};
-pub(crate) use input::{Order, Report, SpawnRequest, TaskChanged};
+pub(crate) use input::{Order, Report, SpawnRequest, Summary, TaskChanged};
 pub(crate) use policy::lead as lead_system;
 pub(crate) use residency::runnable;
 pub(crate) use roster::completed_turns;

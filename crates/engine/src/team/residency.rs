@@ -13,7 +13,7 @@ use longboat_core::content::{ToolOutcome, ToolStatus};
 use longboat_core::id::{
     EventKey, ItemId, MemberName, MessageId, Origin, SessionId, StepNo, TurnNo,
 };
-use longboat_core::log::{ActivityChange, Event, SessionKind, TurnOutcome};
+use longboat_core::log::{ActivityChange, Event, SessionKind, StepOutcome, TurnOutcome};
 use longboat_core::session::{Call, Next, Phase, Progress, SessionState, cut_short, repair};
 use longboat_core::team::{InterruptRefused, Member, Standing, decide_interrupt};
 use longboat_model::RetryPolicy;
@@ -38,6 +38,8 @@ pub(super) struct Resident {
     pub(super) parked: Option<ReplyTo<Order>>,
     pub(super) turn: Option<(TurnNo, CancellationToken)>,
     pub(super) idle_since: Option<Instant>,
+    /// The provider found the last request too long.
+    pub(super) overflowed: bool,
     /// Owed messages that the log held when it was read.
     pub(super) already: BTreeSet<MessageId>,
 }
@@ -137,6 +139,7 @@ impl TeamActor {
             parked: None,
             turn: None,
             idle_since: None,
+            overflowed: false,
             already,
         };
         self.residents.insert(session.clone(), resident);
@@ -297,6 +300,18 @@ impl TeamActor {
     /// Records what a driver did, unless the turn it did it in is over: then it is as if the driver
     /// had been cut off in time.
     fn record(&mut self, session: &SessionId, report: Report) {
+        let report = match report {
+            Report::SummedUp(summary) => {
+                let event = self.summed_up(session, summary);
+                self.append_all(session, event.into_iter().collect());
+                return;
+            }
+            // A summary may make it fit; where none can, or one did not, the turn has failed.
+            Report::Overflowed { step, reason } if !self.can_sum_up(session) => {
+                Report::Failed { step, reason }
+            }
+            report => report,
+        };
         let Some(state) = self.writer.session(session) else { return };
         let asking = |step: StepNo| matches!(state.phase(), Phase::Asking { step: open, .. } if *open == step);
         let events = match report {
@@ -309,6 +324,12 @@ impl TeamActor {
                 let outcome = TurnOutcome::Failed { reason };
                 cut_short(state, outcome, &mut |_, _| ToolOutcome::error("the turn failed"))
             }
+            Report::Overflowed { step, .. } if asking(step) => {
+                if let Some(resident) = self.residents.get_mut(session) {
+                    resident.overflowed = true;
+                }
+                vec![Event::StepEnded { step, outcome: StepOutcome::Cut }]
+            }
             Report::Answered { step, index, outcome } => match started_call(state, step, index) {
                 Some(call) => {
                     let (call, outcome) = (call.call.id.clone(), Arc::new(outcome));
@@ -316,7 +337,10 @@ impl TeamActor {
                 }
                 None => return,
             },
-            Report::Replied { .. } | Report::Failed { .. } => return,
+            Report::Replied { .. }
+            | Report::Failed { .. }
+            | Report::Overflowed { .. }
+            | Report::SummedUp(_) => return,
         };
         self.append_all(session, events);
     }

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod compaction;
 mod delivery;
 mod recovery;
 mod roster;

@@ -40,6 +40,9 @@ fn scope(seed: u64) -> Scope {
 /// What a member's model does next: random, and the same for the same request.
 fn play(seed: u64, turn: &Turn<'_>) -> SimReply {
     let at = (turn.member.clone(), turn.replies);
+    if turn.prompt.asks_for_summary() {
+        return summarize(seed, turn);
+    }
     let delay = roll(seed, ("delay", &at), 40);
     if roll(seed, ("fault", &at, turn.attempt), 20) == 0 {
         let kind = if roll(seed, ("fatal", &at), 4) == 0 {
@@ -50,11 +53,28 @@ fn play(seed: u64, turn: &Turn<'_>) -> SimReply {
         return SimReply { fault: Some(kind), ..SimReply::text("").after_ms(delay) };
     }
     let most = 4 + roll(seed, ("most", &turn.member), 10) as usize;
-    if turn.replies >= most {
+    // A summary hides how far it was; it must come to an end all the same.
+    let forgets = summed_up(turn) && turn.replies >= 2;
+    if turn.replies >= most || forgets {
         return SimReply::text("nothing more to do").after_ms(delay);
     }
     let calls = (0..roll(seed, ("calls", &at), 5)).map(|n| call(seed, turn, n)).collect();
     SimReply { calls, ..SimReply::text("working").after_ms(delay) }
+}
+
+fn summed_up(turn: &Turn<'_>) -> bool {
+    let first = turn.prompt.messages.first();
+    first.is_some_and(|message| format!("{message:?}").contains("were replaced by this summary"))
+}
+
+/// A summary, or a model that cannot make one.
+fn summarize(seed: u64, turn: &Turn<'_>) -> SimReply {
+    let kind = match roll(seed, ("summary", &turn.member, turn.replies), 6) {
+        0 => Some(FaultKind::Fatal),
+        1 => Some(FaultKind::ContextOverflow),
+        _ => None,
+    };
+    SimReply { fault: kind, ..SimReply::text("what was done so far") }
 }
 
 fn call(seed: u64, turn: &Turn<'_>, n: u64) -> (String, String) {
@@ -105,7 +125,9 @@ struct Run {
 
 impl Run {
     fn new(seed: u64) -> Self {
-        let model = SimModel::new(move |turn| play(seed, turn));
+        // Every third seed has a model that forgets: its conversations are summed up.
+        let window = if seed.is_multiple_of(3) { 1_500 } else { u64::MAX };
+        let model = SimModel::new(move |turn| play(seed, turn)).taking(window);
         let lead = SessionId::new("s-1").unwrap();
         Self { seed, store: MemoryStore::new(), model, lead }
     }
