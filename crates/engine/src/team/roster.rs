@@ -150,7 +150,8 @@ impl TeamActor {
         let system =
             policy::teammate(&self.parts.settings, &request.name, request, role.as_ref(), &cwd);
         let allowed = role.as_ref().and_then(|role| role.tools.clone());
-        let tools = self.parts.offered(session, &request.name, allowed.as_deref());
+        let role = request.role.as_deref();
+        let tools = self.parts.offered(session, &request.name, role, allowed.as_deref());
         self.writer.append(session, None, created);
         for record in prefix {
             self.writer.append_at(session, record.at, record.key, record.event);
