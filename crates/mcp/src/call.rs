@@ -1,7 +1,7 @@
 //! One call of a server's tool: made in a task of its own, so that the server is told of a
 //! cancellation even when whoever called is gone already.
 
-use crate::connection::{Live, said, told};
+use crate::connection::{Live, said};
 use crate::keeper::Keeping;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
@@ -34,7 +34,7 @@ pub(crate) enum Failed {
     TooSlow(Duration),
     /// The connection broke.
     #[error(
-        "its server was lost during the call: {0}; whether it had an effect is unknown, check before you call it again. The server is started again with the next call"
+        "the connection to its server broke during the call: {0}; whether it had an effect is unknown, check before you call it again. The server is tried anew with the next call"
     )]
     Lost(String),
     /// Nobody waits for the result any more.
@@ -126,7 +126,7 @@ impl Call {
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        let reason = timeout(REASON, known).await.unwrap_or_else(|_| told(error));
+        let reason = timeout(REASON, known).await.unwrap_or_else(|_| said(error));
         Failed::Lost(self.keeping.settings.redacted(&reason))
     }
 

@@ -4,12 +4,15 @@ use crate::line_bound::{LineBound, MESSAGE_BYTES};
 use crate::offer::{Offer, shortened};
 use crate::process::Process;
 use crate::settings::{Reach, ServerSettings};
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
 use longboat_engine::Supervisor;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, Tool};
 use rmcp::service::{
-    Peer, RoleClient, RunningService, RunningServiceCancellationToken, ServiceError,
+    ClientInitializeError, Peer, RoleClient, RunningService, RunningServiceCancellationToken,
+    ServiceError,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -17,9 +20,6 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
-use std::fmt::Write;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -31,6 +31,11 @@ const LISTED: usize = 1_024;
 const LEAVING: Duration = Duration::from_secs(2);
 /// Bytes of what a server says of an error that are told.
 pub(crate) const ERROR_BYTES: usize = 2_048;
+/// What is said when nothing more is known.
+const CLOSED: &str = "it closed the connection";
+/// What is said when a server lets nobody in without a token.
+const CLOSED_TO_US: &str =
+    "it does not let us in: set bearer_token_env to a variable with a token that it takes";
 /// How long a server over HTTP may take to take a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -48,7 +53,8 @@ pub(crate) struct Live {
 /// An open connection.
 pub(crate) struct Connection {
     pub(crate) live: Live,
-    running: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Ready when the session is over, however often it is asked.
+    running: Shared<BoxFuture<'static, ()>>,
     stop: RunningServiceCancellationToken,
     process: Option<Process>,
 }
@@ -92,13 +98,13 @@ impl Connection {
                     Box::pin(rmcp::serve_client(introduction(), transport)).await
                 }
             };
-            let session = session.map_err(|error| told(&error))?;
+            let session = session?;
             let tools = list(session.peer()).await?;
             Ok((session, tools))
         };
-        let opened: Result<(Session, Vec<Tool>), String> = match timeout(within, opened).await {
+        let opened: Result<(Session, Vec<Tool>), Unready> = match timeout(within, opened).await {
             Ok(opened) => opened,
-            Err(_) => Err(format!("it was not ready within {} s", within.as_secs())),
+            Err(_) => Err(format!("it was not ready within {} s", within.as_secs()).into()),
         };
         match opened {
             Ok((session, tools)) => {
@@ -112,16 +118,16 @@ impl Connection {
 
     fn running(live: Live, session: Session, process: Option<Process>) -> Self {
         let stop = session.cancellation_token();
-        let running = Box::pin(async move { drop(session.waiting().await) });
+        let running = async move { drop(session.waiting().await) }.boxed().shared();
         Self { live, running, stop, process }
     }
 
     /// Waits until the server is gone.
     pub(crate) async fn ended(&mut self) {
         match &mut self.process {
-            None => (&mut self.running).await,
+            None => self.running.clone().await,
             Some(process) => tokio::select! {
-                () = &mut self.running => {}
+                () = self.running.clone() => {}
                 () = process.exited() => {}
             },
         }
@@ -133,7 +139,7 @@ impl Connection {
         let Self { live, running, stop, mut process } = self;
         let mut obituary = String::new();
         if let (true, Some(process)) = (gone, &mut process) {
-            obituary = process.obituary().await;
+            obituary = process.obituary().await.unwrap_or_else(|| CLOSED.to_owned());
         }
         stop.cancel();
         drop(timeout(LEAVING, running).await);
@@ -144,22 +150,61 @@ impl Connection {
     }
 }
 
+/// Why a server is not ready.
+struct Unready {
+    text: String,
+    /// The connection broke: how the server ended says more.
+    broken: bool,
+}
+
+impl From<String> for Unready {
+    fn from(text: String) -> Self {
+        Self { text, broken: false }
+    }
+}
+
+impl From<ClientInitializeError> for Unready {
+    fn from(error: ClientInitializeError) -> Self {
+        let broken = matches!(
+            error,
+            ClientInitializeError::TransportError { .. }
+                | ClientInitializeError::ConnectionClosed(_)
+        );
+        let text = match &error {
+            error if error.is_authorization_required() => CLOSED_TO_US.to_owned(),
+            ClientInitializeError::TransportError { error, .. } => told(error.error.as_ref()),
+            ClientInitializeError::ConnectionClosed(_) => CLOSED.to_owned(),
+            ClientInitializeError::JsonRpcError(error) => {
+                format!("it refused the session: {}", shortened(&error.message, ERROR_BYTES))
+            }
+            error => told(error),
+        };
+        Self { text, broken }
+    }
+}
+
+impl From<ServiceError> for Unready {
+    fn from(error: ServiceError) -> Self {
+        let broken =
+            matches!(error, ServiceError::TransportSend(_) | ServiceError::TransportClosed);
+        Self { text: format!("its tools cannot be listed: {}", said(&error)), broken }
+    }
+}
+
 /// What a failed start is told as, after what was started has been ended.
 async fn post_mortem(
-    problem: String,
+    unready: Unready,
     reason: &OnceLock<String>,
     process: Option<Process>,
 ) -> String {
-    let mut text = reason.get().cloned().unwrap_or(problem);
+    let Unready { mut text, broken } = unready;
     if let Some(mut process) = process {
-        let obituary = process.obituary().await;
-        if obituary != "it closed its output" {
-            let written = write!(text, " ({obituary})");
-            debug_assert!(written.is_ok(), "text takes text");
+        if broken {
+            text = process.obituary().await.unwrap_or(text);
         }
         process.end().await;
     }
-    text
+    reason.get().cloned().unwrap_or(text)
 }
 
 fn introduction() -> ClientConfig {
@@ -200,17 +245,15 @@ fn http(
 }
 
 /// All tools of a server. The library's own way follows a list that never ends.
-async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
+async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, Unready> {
     let offers = peer.peer_info().is_some_and(|server| server.capabilities.tools.is_some());
     if !offers {
-        return Err("it offers no tools".to_owned());
+        return Err("it offers no tools".to_owned().into());
     }
     let mut tools: Vec<Tool> = Vec::new();
     let mut page = None;
     for _ in 0..PAGES {
-        let listed = peer.list_tools(page).await;
-        let listed =
-            listed.map_err(|error| format!("its tools cannot be listed: {}", said(&error)))?;
+        let listed = peer.list_tools(page).await?;
         tools.extend(listed.tools);
         match listed.next_cursor {
             Some(cursor) if tools.len() <= LISTED => {
@@ -220,13 +263,16 @@ async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
             None => return Ok(tools),
         }
     }
-    Err(format!("it lists more than {LISTED} tools, or more than {PAGES} pages of them"))
+    Err(format!("it lists more than {LISTED} tools, or more than {PAGES} pages of them").into())
 }
 
 /// What a request came to, in words.
 pub(crate) fn said(error: &ServiceError) -> String {
     match error {
+        error if error.is_authorization_required() => CLOSED_TO_US.to_owned(),
         ServiceError::McpError(error) => shortened(&error.message, ERROR_BYTES),
+        ServiceError::TransportSend(error) => told(error.error.as_ref()),
+        ServiceError::TransportClosed => CLOSED.to_owned(),
         error => told(error),
     }
 }

@@ -20,6 +20,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 /// How long a server may take to leave when its input is closed, and again when it is told to.
 const GRACE: Duration = Duration::from_secs(1);
@@ -45,7 +46,15 @@ pub(crate) struct Process {
     leader: Child,
     group: Pid,
     server: Child,
-    words: Arc<Mutex<String>>,
+    words: Arc<Words>,
+}
+
+/// What a server writes on its standard error.
+#[derive(Debug, Default)]
+struct Words {
+    last: Mutex<String>,
+    /// Cancelled when there will be no more.
+    all: CancellationToken,
 }
 
 /// Where one speaks with it.
@@ -95,7 +104,7 @@ impl Process {
         let (Some(input), Some(output), Some(errors)) = pipes else {
             return Err(io::Error::other("it came without its pipes"));
         };
-        let words = Arc::new(Mutex::new(String::new()));
+        let words = Arc::new(Words::default());
         supervisor.spawn(listen(
             errors,
             Arc::clone(settings),
@@ -113,16 +122,16 @@ impl Process {
         sleep(LINGER).await;
     }
 
-    /// How it ended, as far as that is known now, and what it last wrote on its standard error.
-    pub(crate) async fn obituary(&mut self) -> String {
-        let status = timeout(LINGER, self.server.wait()).await;
-        let end = match status {
+    /// How it ended and what it last wrote on its standard error. `None` when it has not ended.
+    pub(crate) async fn obituary(&mut self) -> Option<String> {
+        let end = match timeout(LINGER, self.server.wait()).await {
             Ok(Ok(status)) => format!("it ended ({status})"),
             Ok(Err(error)) => format!("it is lost ({error})"),
-            Err(_) => "it closed its output".to_owned(),
+            Err(_) => return None,
         };
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if words.is_empty() { end } else { format!("{end}; its last words: {words}") }
+        drop(timeout(LINGER, self.words.all.cancelled()).await);
+        let last = self.words.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(if last.is_empty() { end } else { format!("{end}; its last words: {last}") })
     }
 
     /// Ends the server and all it started. Its input should be closed by now: that tells it first.
@@ -151,9 +160,10 @@ impl Process {
 async fn listen(
     errors: ChildStderr,
     settings: Arc<ServerSettings>,
-    words: Arc<Mutex<String>>,
+    words: Arc<Words>,
     supervisor: Supervisor,
 ) {
+    let _until_dropped = words.all.clone().drop_guard();
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();
     loop {
@@ -173,6 +183,6 @@ async fn listen(
         }
         tracing::debug!(server = %settings.name, "{text}");
         let text = shortened(&text, WORDS_BYTES);
-        *words.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        *words.last.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }

@@ -127,6 +127,12 @@ impl ServerSettings {
         };
         let secrets = self.secrets.iter().chain(bearer).chain(headers.into_iter().flatten());
         let mut text = text.to_owned();
+        // Some put their keys there.
+        if let Reach::Http { url, .. } = &self.reach
+            && let Some((_, query)) = url.split_once('?')
+        {
+            text = text.replace(query, "[…]");
+        }
         for secret in secrets.map(ExposeSecret::expose_secret) {
             // A word this short would take innocent ones with it.
             if secret.len() >= 4 {

@@ -48,7 +48,7 @@ impl Tool for ServerTool {
             Ok(live) => live,
             Err(down) => {
                 return ToolOutcome::error(format!(
-                    "{name}: {down}. The call was not made; the server is started again with the next call"
+                    "{name}: {down}. The call was not made; the server is tried anew with the next call"
                 ));
             }
         };
