@@ -136,6 +136,7 @@ fn call(name: &str, arguments: &Value) -> Answer {
         "failing" => json!({"content": [{"type": "text", "text": "disk full"}], "isError": true}),
         "refuse" => return Answer::Error(-32_602, "no such file: x".into()),
         "child" => {
+            #[expect(clippy::zombie_processes, reason = "it is left to whoever ends this server")]
             let child = std::process::Command::new("/bin/sleep").arg("1000").spawn().unwrap();
             text(&child.id().to_string())
         }

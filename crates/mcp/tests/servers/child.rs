@@ -42,7 +42,7 @@ pub(crate) fn server(conduct: &str, seen: &Path) -> ServerSettings {
 
 /// The conduct of this life: the conducts are separated by `;`, and the last one stays.
 fn conduct_of_this_life(seen: &str) -> String {
-    let all = std::env::var(CONDUCT).unwrap();
+    let all = std::env::var_os(CONDUCT).unwrap().into_string().unwrap();
     let lives = std::fs::read_to_string(seen).unwrap_or_default();
     let before = lives.lines().filter(|line| line.starts_with("start")).count();
     let conducts: Vec<&str> = all.split(';').collect();
@@ -57,9 +57,10 @@ fn note(seen: &str, line: &str) {
 /// Does nothing where it is not such a server.
 #[test]
 fn a_server_of_another_test() {
-    let Ok(seen) = std::env::var(SEEN) else { return };
-    let conduct = conduct_of_this_life(&seen);
-    note(&seen, &format!("start {}", std::process::id()));
+    let Some(seen) = std::env::var_os(SEEN) else { return };
+    let seen = seen.to_str().unwrap();
+    let conduct = conduct_of_this_life(seen);
+    note(seen, &format!("start {}", std::process::id()));
     if conduct == "quits" {
         eprintln!("the password hunter2-hunter2 is wrong");
         std::process::exit(3);
@@ -67,7 +68,7 @@ fn a_server_of_another_test() {
     for line in std::io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str::<Value>(&line.unwrap()) else { continue };
         if let Some(method) = message["method"].as_str() {
-            note(&seen, method);
+            note(seen, method);
         }
         if message["id"].is_null() {
             continue;
