@@ -11,6 +11,8 @@ pub(crate) enum Answer {
     Error(i64, String),
     /// Says nothing, ever.
     Silence,
+    /// Reads nothing any more.
+    Deafness,
     /// Dies.
     Death,
     /// Writes this before the answer.
@@ -28,8 +30,9 @@ pub(crate) fn tool(name: &str) -> Value {
     json!({"name": name, "description": format!("does {name}"), "inputSchema": {"type": "object"}})
 }
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "echo",
+    "deafen",
     "pid",
     "env",
     "crash",
@@ -104,6 +107,7 @@ fn call(name: &str, arguments: &Value) -> Answer {
         }
         "crash" => return Answer::Death,
         "hang" => return Answer::Silence,
+        "deafen" => return Answer::Deafness,
         "flood" => {
             let mut line = vec![b'x'; 9 * 1_048_576];
             line.push(b'\n');

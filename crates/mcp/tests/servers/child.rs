@@ -80,6 +80,9 @@ fn a_server_of_another_test() {
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}})
             }
             Answer::Silence => continue,
+            Answer::Deafness => loop {
+                std::thread::park();
+            },
             Answer::Death => {
                 eprintln!("out of cheese");
                 std::process::exit(7);

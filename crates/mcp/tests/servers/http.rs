@@ -67,7 +67,7 @@ async fn reply(
         Answer::Error(code, text) => {
             json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}})
         }
-        Answer::Silence => std::future::pending().await,
+        Answer::Silence | Answer::Deafness => std::future::pending().await,
         Answer::Death => return Ok(status(StatusCode::INTERNAL_SERVER_ERROR)),
         Answer::After(bytes, _) => json!({"jsonrpc": "2.0", "id": id, "result": {
             "content": [{"type": "text", "text": String::from_utf8_lossy(&bytes)}]}}),

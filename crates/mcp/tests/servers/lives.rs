@@ -40,6 +40,22 @@ async fn a_server_that_does_not_even_answer_a_ping_is_started_again() {
 }
 
 #[tokio::test]
+async fn a_server_that_reads_nothing_any_more_holds_nobody_up() {
+    let place = Place::with("", |server| server.timeout = Duration::from_millis(300)).await;
+    let before = place.says("pid").await;
+    place.says("deafen").await;
+    // More than a pipe takes.
+    let much = json!({"text": "x".repeat(900_000)});
+    let (slow, scope) = (place.call("echo", much.clone()).await, place.scope());
+    assert_eq!(slow.status, ToolStatus::Error, "{}", shown(&slow));
+    scope.cancel.cancel();
+    let cancelled = place.tool("echo").call(scope, much).await;
+    assert_eq!(cancelled.status, ToolStatus::Interrupted);
+    until_dead(&before).await;
+    assert_ne!(place.says("pid").await, before);
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_start_is_told_without_its_secrets() {
     let place = Place::of("quits").await;
     let state = &place.servers.states()[0];
