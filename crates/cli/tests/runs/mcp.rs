@@ -187,6 +187,31 @@ async fn a_call_that_was_running_in_a_kill_is_unknown_and_no_server_outlives_it(
 }
 
 #[tokio::test]
+async fn a_session_that_goes_on_without_its_server_is_told_why_its_tool_fails() {
+    let echo = || step("tiny__echo", json!({"text": "x"}));
+    let steps = vec![echo(), Step::text("One."), echo(), Step::text("Two.")];
+    let place = Place::of(vec![Agent::member("lead", steps)]).await;
+    configure(&place, "");
+    assert_eq!(run(&place).await.out, "One.\n");
+    let first = offered(&place);
+    let quits = "[mcp.tiny]\ncommand = \"sh\"\nargs = [\"-c\", \"exit 3\"]\n";
+    std::fs::write(configuration(&place), quits).unwrap();
+    let resumed = place.end(command(&place, &["resume", "latest", "again"])).await;
+    assert_eq!((resumed.code, resumed.out.as_str()), (Some(0), "Two.\n"), "{}", resumed.err);
+    assert!(resumed.err.contains("MCP server tiny: it ended (exit status: 3)"), "{}", resumed.err);
+    // P19: it is offered what it was offered before.
+    assert!(offered(&place).iter().all(|names| *names == first[0]));
+    let last = place.server.requests().last().unwrap().body.clone();
+    let says =
+        "the MCP server tiny cannot be used: it ended (exit status: 3). The call was not made";
+    assert!(last.contains(says), "{last}");
+    // Without any such server, the tool is not known at all.
+    std::fs::write(configuration(&place), "").unwrap();
+    let gone = place.end(command(&place, &["resume", "latest", "again"])).await;
+    assert_eq!(gone.code, Some(0), "{}", gone.err);
+}
+
+#[tokio::test]
 async fn a_checkout_cannot_have_programs_started() {
     let place = Place::of(vec![Agent::member("lead", vec![Step::text("x")])]).await;
     let evil = "[mcp.evil]\ncommand = \"touch\"\nargs = [\"started\"]\n";
