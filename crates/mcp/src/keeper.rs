@@ -143,7 +143,7 @@ impl Keeper {
         if let Some(connection) = &self.connection {
             return Ok(connection.live.clone());
         }
-        sleep_until(self.opened + self.wait()).await;
+        sleep_until(self.opened + wait(self.failures)).await;
         self.generation += 1;
         let opened = Connection::open(&self.settings, &self.supervisor, self.generation).await;
         self.opened = Instant::now();
@@ -157,16 +157,6 @@ impl Keeper {
                 self.failures = self.failures.saturating_add(1);
                 tracing::warn!(server = %self.settings.name, "{reason}");
                 Err(Down { server: self.settings.name.to_string(), reason })
-            }
-        }
-    }
-
-    /// How long after the last start the next one is: at once after a server that was well.
-    fn wait(&self) -> Duration {
-        match self.failures.checked_sub(1) {
-            None => Duration::ZERO,
-            Some(doubled) => {
-                FIRST_WAIT.saturating_mul(2_u32.saturating_pow(doubled)).min(LONGEST_WAIT)
             }
         }
     }
@@ -194,9 +184,29 @@ impl Keeper {
     }
 }
 
+/// How long after the last start the next one is: at once after a server that was well.
+fn wait(failures: u32) -> Duration {
+    match failures.checked_sub(1) {
+        None => Duration::ZERO,
+        Some(doubled) => FIRST_WAIT.saturating_mul(2_u32.saturating_pow(doubled)).min(LONGEST_WAIT),
+    }
+}
+
 async fn ended(connection: &mut Option<Connection>) {
     match connection {
         Some(connection) => connection.ended().await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_that_come_to_nothing_are_spaced_out_up_to_a_bound() {
+        let waits: Vec<u128> = (0..8).map(|failures| wait(failures).as_millis()).collect();
+        assert_eq!(waits, [0, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+        assert_eq!(wait(u32::MAX), LONGEST_WAIT);
     }
 }

@@ -26,8 +26,10 @@ use tokio_util::sync::CancellationToken;
 const GRACE: Duration = Duration::from_secs(1);
 /// How long its last words and its exit may take to be known once its output has ended.
 const LINGER: Duration = Duration::from_millis(300);
-/// Bytes of one line of standard error that are kept.
-const LINE_BYTES: usize = 2_048;
+/// Bytes of one line of standard error that are looked at as one: a secret in it is seen whole.
+const LINE_BYTES: usize = 65_536;
+/// Bytes of it that are passed on.
+const SHOWN_BYTES: usize = 2_048;
 /// Bytes of a server's last words that are told.
 const WORDS_BYTES: usize = 300;
 
@@ -181,7 +183,7 @@ async fn listen(
         if text.is_empty() {
             continue;
         }
-        tracing::debug!(server = %settings.name, "{text}");
+        tracing::debug!(server = %settings.name, "{}", shortened(&text, SHOWN_BYTES));
         let text = shortened(&text, WORDS_BYTES);
         *words.last.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }

@@ -130,6 +130,7 @@ impl ServerSettings {
         // Some put their keys there.
         if let Reach::Http { url, .. } = &self.reach
             && let Some((_, query)) = url.split_once('?')
+            && !query.is_empty()
         {
             text = text.replace(query, "[…]");
         }
@@ -146,6 +147,37 @@ impl ServerSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_of_all_kinds_are_cut_out_of_what_is_said() {
+        let secret = |text: &str| SecretString::from(text.to_owned());
+        let mut settings = ServerSettings {
+            name: ServerName::new("a").unwrap(),
+            reach: Reach::Http {
+                url: "https://x.example/mcp?key=abc123".to_owned(),
+                headers: BTreeMap::from([("X-Key".to_owned(), secret("header-secret"))]),
+                bearer: Some(secret("bearer-secret")),
+            },
+            timeout: Duration::ZERO,
+            start_timeout: Duration::ZERO,
+            tools: None,
+            members: None,
+            roles: None,
+            secrets: vec![secret("other-secret"), secret("1")],
+        };
+        let said = "https://x.example/mcp?key=abc123 header-secret bearer-secret other-secret 1";
+        assert_eq!(
+            settings.redacted(said),
+            "https://x.example/mcp?[…] [secret] [secret] [secret] 1"
+        );
+        assert!(!format!("{settings:?}").contains("-secret"), "nor when it is printed whole");
+        settings.reach = Reach::Http {
+            url: "https://x.example/mcp?".to_owned(),
+            headers: BTreeMap::new(),
+            bearer: None,
+        };
+        assert_eq!(settings.redacted("as it is"), "as it is");
+    }
 
     #[test]
     fn a_servers_name_never_blurs_with_its_tools() {
