@@ -99,9 +99,21 @@ pub(crate) struct BudgetArgs {
     /// Suspend the run after so many tokens of all members, in and out
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
+    /// Suspend the run after so many US dollars, of the models that have a price
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub(crate) max_cost: Option<f64>,
     /// Suspend the run after so many minutes
     #[arg(long, value_name = "N")]
     pub(crate) max_minutes: Option<u64>,
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 = text.trim_start_matches('$').parse().map_err(|_| "it is not a number")?;
+    if amount.is_finite() && amount > 0.0 {
+        Ok(amount)
+    } else {
+        Err("it needs to be above 0".to_owned())
+    }
 }
 
 /// How a run is shown.

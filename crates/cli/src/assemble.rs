@@ -8,6 +8,7 @@ use crate::toolboxes::Toolboxes;
 use longboat_core::content::Wire;
 use longboat_core::id::SessionId;
 use longboat_core::limits::Limits;
+use longboat_core::price::Cost;
 use longboat_core::time::Timestamp;
 use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings, Teams, Toolbox};
 use longboat_mcp::McpServers;
@@ -86,6 +87,8 @@ pub(crate) async fn assemble(
     let mut settings = Settings::new(config.spill());
     settings.limits = limits(config);
     settings.budget = self::budget(config, budget);
+    settings.prices = config.prices();
+    settings.scope = config.file.agents.mode.unwrap_or_default();
     settings.roles = roles;
     settings.instructions = instructions(&config.workspace);
     if let Some(seconds) = config.file.agents.release_after_s {
@@ -144,6 +147,7 @@ fn budget(config: &Config, args: BudgetArgs) -> Budget {
     Budget {
         turns: args.max_turns.or(set.turns).or(Some(DEFAULT_TURNS)),
         tokens: args.max_tokens.or(set.tokens),
+        cost: args.max_cost.or(set.cost).map(Cost::dollars),
         time: minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60))),
     }
 }

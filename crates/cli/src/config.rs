@@ -11,8 +11,12 @@ pub(crate) use provider::{ModelName, Provider};
 
 use crate::args::GlobalArgs;
 use file::{ConfigFile, load};
+use longboat_core::price::{Price, Prices};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// What providers publish; see the file.
+const PRICES: &str = include_str!("prices.toml");
 
 /// The environment, read once.
 #[derive(Debug, Clone)]
@@ -100,6 +104,18 @@ impl Config {
         name.base_url.clone().or_else(usual)
     }
 
+    /// What models cost: the user's prices before the published ones.
+    pub(crate) fn prices(&self) -> Prices {
+        #[expect(
+            clippy::expect_used,
+            reason = "the list is part of the program, and a test reads it"
+        )]
+        let published: BTreeMap<String, BTreeMap<String, Price>> =
+            toml::from_str(PRICES).expect("the published prices");
+        let published = published.into_values().flatten();
+        Prices::new(published.chain(self.file.prices.clone()).collect())
+    }
+
     /// Where output that is too long goes: beside the store.
     pub(crate) fn spill(&self) -> PathBuf {
         self.store.with_extension("spill")
@@ -132,8 +148,9 @@ fn files(global: &GlobalArgs, environment: &Environment, workspace: &Path) -> Ve
         .ancestors()
         .take_while(|directory| Some(*directory) != home.as_deref())
         .map(|directory| directory.join("longboat.toml"))
-        .find(|path| path.is_file());
-    let user = user.into_iter().filter(|path| path.is_file()).map(|path| (path, true));
+        .find(|path| path.symlink_metadata().is_ok());
+    let user = user.into_iter().filter(|path| path.symlink_metadata().is_ok());
+    let user = user.map(|path| (path, true));
     user.chain(project.map(|path| (path, false))).collect()
 }
 
@@ -154,4 +171,15 @@ fn default_store(environment: &Environment, workspace: &Path) -> Result<PathBuf,
 /// FNV-1a, 32 bits: a name for a path that is the same in every build (RFC draft eastlake-fnv).
 fn fnv(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_prices_are_prices() {
+        let read: BTreeMap<String, BTreeMap<String, Price>> = toml::from_str(PRICES).unwrap();
+        assert!(read.values().flatten().all(|(_, price)| price.is_valid()));
+    }
 }

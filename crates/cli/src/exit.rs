@@ -65,6 +65,9 @@ pub(crate) enum UsageError {
     /// There is no prompt.
     #[error("the prompt is empty; say what is to be done: longboat run \"…\"")]
     EmptyPrompt,
+    /// The prompt is no text.
+    #[error("the prompt on standard input is not UTF-8 text; name the file in a prompt instead")]
+    NoText,
     /// The prompt is too long.
     #[error("the prompt has more than {limit} bytes; put what is long into a file and name it")]
     LongPrompt {
@@ -95,6 +98,7 @@ impl CommandError {
             Self::Open(OpenError::Missing { .. }) => USAGE,
             Self::Open(_) | Self::Store(_) => STORE,
             Self::Team(TeamError::Write(_) | TeamError::Store(_)) => STORE,
+            Self::Team(TeamError::Load(error)) if error.is_damage() => STORE,
             Self::Team(_) => USAGE,
             Self::Look(failure) => failure.exit_code(),
             Self::Fault(_) | Self::Demo(_) | Self::Io { .. } => UNDONE,

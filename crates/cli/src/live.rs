@@ -10,6 +10,7 @@ use crate::report::{one_line, plain};
 use board::Board;
 use longboat_core::id::{EventKey, MemberName, Seq, SessionId};
 use longboat_core::log::{Record, encode};
+use longboat_core::price::Prices;
 use longboat_core::time::Timestamp;
 use longboat_engine::{Delta, Notice};
 use serde::Serialize;
@@ -60,8 +61,8 @@ struct JsonEvent<'a> {
 
 impl Display {
     /// Shows the run of a team.
-    pub(crate) fn new(showing: Showing, lead: SessionId) -> Self {
-        Self { showing, lead, board: Board::default(), drawn: 0 }
+    pub(crate) fn new(showing: Showing, lead: SessionId, prices: Prices) -> Self {
+        Self { showing, lead, board: Board::new(prices), drawn: 0 }
     }
 
     /// Says something that is no event.

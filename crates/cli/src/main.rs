@@ -70,6 +70,7 @@ async fn look(command: &Command, line: &CommandLine, config: &Config) -> Result<
         store: &store,
         page: page(line, config),
         out: &mut out,
+        prices: config.prices(),
         store_flag: config.store_flag(),
     };
     let done: Result<(), Failure> = match command {

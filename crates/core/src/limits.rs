@@ -2,6 +2,8 @@
 
 /// Teammates ever named in one team. Names are never reused, so this bounds the roster.
 pub const TEAMMATES: usize = 8;
+/// Agents above the deepest child, outside a team: a task handed down further is not done faster.
+pub const AGENT_DEPTH: usize = 3;
 /// Tasks that are not deleted. A board past this is no longer read by anyone.
 pub const LIVE_TASKS: usize = 256;
 /// Messages to one target that it has not read. More means it does not keep up.

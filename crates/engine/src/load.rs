@@ -50,6 +50,16 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Says whether the log itself is at fault, not the way to it.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Format { .. } | Self::Corrupt { .. } => true,
+            Self::Store { source, .. } => matches!(source, StoreError::Damaged { .. }),
+            Self::Missing { .. } => false,
+        }
+    }
+
     /// The whole story on one line.
     #[must_use]
     pub fn line(&self) -> String {

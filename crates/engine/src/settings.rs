@@ -1,6 +1,8 @@
 //! What a deployment may set.
 
 use longboat_core::limits::Limits;
+use longboat_core::log::Scope;
+use longboat_core::price::{Cost, Prices};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +22,10 @@ pub struct Settings {
     pub roles: BTreeMap<String, Role>,
     /// What one run may cost.
     pub budget: Budget,
+    /// What the children of a new root session are.
+    pub scope: Scope,
+    /// What models cost.
+    pub prices: Prices,
 }
 
 /// What one run, from its start or resume, may cost in all its members. Nothing is bounded where
@@ -30,6 +36,8 @@ pub struct Budget {
     pub turns: Option<u64>,
     /// Tokens, in and out.
     pub tokens: Option<u64>,
+    /// Money, of the models that have a price.
+    pub cost: Option<Cost>,
     /// Wall time.
     pub time: Option<Duration>,
 }
@@ -59,6 +67,8 @@ impl Settings {
             instructions: None,
             roles: BTreeMap::new(),
             budget: Budget::default(),
+            scope: Scope::default(),
+            prices: Prices::default(),
         }
     }
 }

@@ -8,9 +8,10 @@ use crate::settings::Settings;
 use crate::supervise::Supervisor;
 use crate::team::{TeamActor, TeamHandle, completed_turns, lead_system, runnable};
 use crate::tools::ToolSet;
+use crate::tools::team::Place;
 use longboat_core::content::ToolSpec;
 use longboat_core::id::{MemberName, SessionId, TeamId};
-use longboat_core::log::{Event, SessionKind};
+use longboat_core::log::{Event, Scope, SessionKind};
 use longboat_core::session::{SessionState, forked_tail};
 use longboat_core::team::TeamState;
 use longboat_store::{Store, StoreError};
@@ -107,7 +108,10 @@ impl Teams {
         let mut opening = self.opening(session.clone());
         let created = Event::SessionCreated {
             session: session.clone(),
-            kind: SessionKind::Root,
+            kind: match self.parts.settings.scope {
+                Scope::Team => SessionKind::Root,
+                Scope::Subagents => SessionKind::RootAgent,
+            },
             cwd: cwd.clone(),
             role: None,
         };
@@ -130,7 +134,8 @@ impl Teams {
         let configuration = configuration.ok_or(TeamError::NotRunnable { reason })?;
         let session = self.parts.ids.session();
         let mut opening = self.opening(session.clone());
-        let kind = SessionKind::Fork { from: from.clone(), records: prefix.len() as u64 };
+        let (records, scope) = (prefix.len() as u64, self.parts.settings.scope);
+        let kind = SessionKind::Fork { from: from.clone(), records, scope };
         let (cwd, role) = (parent.cwd().to_owned(), parent.role().map(str::to_owned));
         opening
             .events
@@ -148,7 +153,7 @@ impl Teams {
     /// [`TeamError`].
     pub async fn resume(&self, session: &SessionId) -> Result<TeamHandle, TeamError> {
         let (state, team) = load_lead(&*self.parts.store, session).await?;
-        if let SessionKind::Teammate { team, .. } = state.kind() {
+        if let Some((team, _)) = state.kind().child_of() {
             let (session, lead) = (session.clone(), team.lead().clone());
             return Err(TeamError::NotLead { session, lead });
         }
@@ -211,7 +216,8 @@ struct Opening {
 impl Opening {
     fn configure(&mut self, parts: &Parts, cwd: &str, model: String) {
         let system = lead_system(&parts.settings, cwd).into();
-        let tools = parts.offered(&self.session, &MemberName::lead(), None, None);
+        let (place, lead) = (Place::root(parts.settings.scope), MemberName::lead());
+        let tools = parts.offered(&self.session, place, (&lead, None), None);
         self.events.push((None, Event::SessionConfigured { model, system, tools }));
     }
 }
@@ -221,11 +227,11 @@ impl Parts {
     pub(crate) fn offered(
         &self,
         session: &SessionId,
-        name: &MemberName,
-        role: Option<&str>,
+        place: Place,
+        (name, role): (&MemberName, Option<&str>),
         allowed: Option<&[String]>,
     ) -> Arc<[ToolSpec]> {
-        let own = crate::tools::team::specs(name);
+        let own = crate::tools::team::specs(place);
         let others = self.toolbox.open(session).into_iter().map(|tool| tool.spec());
         let others = others
             .filter(|spec| self.toolbox.offers(&spec.name, name, role))
@@ -237,11 +243,11 @@ impl Parts {
     /// of that name, or something that stands in for one.
     pub(crate) fn tools_for(
         &self,
-        name: &MemberName,
+        place: Place,
         state: &SessionState,
         team: TeamHandle,
     ) -> Arc<ToolSet> {
-        let own = crate::tools::team::tools(name, team);
+        let own = crate::tools::team::tools(place, team);
         let all = own.into_iter().chain(self.toolbox.open(state.id()));
         let mut all: BTreeMap<String, _> = all.map(|tool| (tool.spec().name, tool)).collect();
         let offered = state.configuration().map(|configuration| Arc::clone(&configuration.tools));

@@ -5,6 +5,7 @@
 mod connection;
 mod fault;
 mod owner;
+mod presence;
 mod queue;
 mod reader;
 mod rows;
@@ -17,6 +18,7 @@ use crate::{Append, Appended, SessionHead, Store, StoreError, StoredRecord};
 use async_trait::async_trait;
 use longboat_core::id::{EventKey, Seq, SessionId};
 use owner::Ownership;
+use presence::Presence;
 use reader::Readers;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -143,7 +145,8 @@ impl SqliteStore {
         let ownership = Ownership::take(&path, holder)?;
         let connection = connection::open_writing(&path)?;
         let (readers, reader_threads) = reader::start(&path)?;
-        let (writer, writer_thread) = writer::start(&path, connection)?;
+        let presence = Presence::note(&path)?;
+        let (writer, writer_thread) = writer::start(&path, connection, presence)?;
         let running = Running {
             readers: reader_threads,
             writer: Some(writer_thread),

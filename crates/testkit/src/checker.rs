@@ -2,7 +2,7 @@
 //! members and calls.
 
 use longboat_core::id::{EventKey, ItemId, MemberName, MessageId, Origin, Seq, SessionId, TeamId};
-use longboat_core::log::{Event, Record, SessionKind, Source};
+use longboat_core::log::{Event, Record, SessionKind};
 use longboat_core::session::{Phase, SessionState};
 use longboat_core::team::{Standing, TeamState};
 use longboat_engine::decode_stored;
@@ -123,8 +123,9 @@ impl TeamCheck {
             }
             for insert in inserts {
                 let Event::InboxInserted { item, .. } = &insert.event else { continue };
-                let true_sender = matches!(&item.source, Source::Team { sender, .. }
-                    if sender.name == *from && sender.session == self.session_of(team, from));
+                let true_sender = item.source.mail().is_some_and(|mail| {
+                    mail.sender.name == *from && mail.sender.session == self.session_of(team, from)
+                });
                 if !true_sender || item.text != *text {
                     wrong.push(format!("P9 {message} is not what {from} sent: {item:?}"));
                 }

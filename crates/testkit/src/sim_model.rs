@@ -154,9 +154,11 @@ fn whole(reply: SimReply) -> Reply {
     }
 }
 
-/// The name in the first line of a system text: `` You are `name` ``.
+/// The name in the first line of a system text, `` You are `name` ``; a root agent outside a team is
+/// given none.
 fn member_of(system: &str) -> String {
-    system.split('`').nth(1).unwrap_or("nobody").to_owned()
+    let named = system.strip_prefix("You are `").and_then(|rest| rest.split('`').next());
+    named.unwrap_or("lead").to_owned()
 }
 
 /// Checks a conversation as every provider would.

@@ -3,7 +3,8 @@
 use crate::sim_ports::{NoTools, SimIds};
 use longboat_core::content::Wire;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
-use longboat_core::log::{ActivityChange, Event, Lane, Record};
+use longboat_core::log::{ActivityChange, Event, Lane, Record, Scope};
+use longboat_core::price::{Price, Prices};
 use longboat_core::time::Timestamp;
 use longboat_engine::{
     Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
@@ -29,6 +30,7 @@ pub struct World {
     release_after: Duration,
     pending_per_target: Option<usize>,
     budget: Budget,
+    scope: Scope,
 }
 
 /// One process of a world: what dies and comes back.
@@ -84,6 +86,7 @@ impl World {
             release_after: Duration::from_secs(600),
             pending_per_target: None,
             budget: Budget::default(),
+            scope: Scope::default(),
         }
     }
 
@@ -98,6 +101,13 @@ impl World {
     #[must_use]
     pub fn costing(mut self, budget: Budget) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// Makes root sessions whose children are such.
+    #[must_use]
+    pub fn scoped(mut self, scope: Scope) -> Self {
+        self.scope = scope;
         self
     }
 
@@ -140,6 +150,10 @@ impl World {
         let mut settings = Settings::new(self.dir.path().join("spill"));
         settings.release_after = self.release_after;
         settings.budget = self.budget;
+        settings.scope = self.scope;
+        // Of every model: a dollar for a million tokens.
+        let price = Price { input: 1.0, output: 1.0, cached: None, cache_write: None };
+        settings.prices = Prices::new([(String::new(), price)].into());
         if let Some(most) = self.pending_per_target {
             settings.limits.pending_per_target = most;
         }

@@ -108,6 +108,9 @@ pub(crate) fn explain(path: &str, error: &io::Error) -> String {
             format!("{path} leads outside the workspace; only paths inside it can be used")
         }
         io::ErrorKind::PermissionDenied => format!("{path}: permission denied"),
+        io::ErrorKind::AlreadyExists => format!(
+            "{path}: a part of the path is not a directory of the workspace, or a link that leads out of it"
+        ),
         io::ErrorKind::IsADirectory => format!("{path} is a directory"),
         io::ErrorKind::NotADirectory => format!("{path}: a part of the path is not a directory"),
         _ if error.raw_os_error() == Some(nix::libc::EXDEV) => {

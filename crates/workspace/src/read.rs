@@ -90,6 +90,9 @@ fn read(scope: &ToolScope, versions: &Versions, arguments: &Arguments) -> Result
 
 /// A file's bytes, if there are not too many.
 pub(crate) fn load(workspace: &Workspace, relative: &Path, shown: &str) -> Result<Vec<u8>, String> {
+    if relative.as_os_str().is_empty() {
+        return Err(format!("{shown} is the workspace itself; use glob to see what is in it"));
+    }
     // Without waiting: opening a named pipe would hold the tool up until somebody writes to it.
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(nix::libc::O_NONBLOCK);

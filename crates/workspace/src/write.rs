@@ -51,7 +51,8 @@ fn write(scope: &ToolScope, versions: &Versions, arguments: &Arguments) -> Resul
     let workspace = Workspace::open(&scope.cwd).map_err(|refused| refused.to_string())?;
     let relative = workspace.relative(path).map_err(|refused| refused.to_string())?;
     let _writing = versions.writing();
-    let existed = workspace.dir().symlink_metadata(&relative).is_ok();
+    let existed =
+        relative.as_os_str().is_empty() || workspace.dir().symlink_metadata(&relative).is_ok();
     if existed {
         let current = load(&workspace, &relative, path)?;
         check_known(versions, &relative, &current, path)?;

@@ -10,6 +10,7 @@ use crate::demo::{PROMPT, Pace, Place, TestVerdict, Wires, lead_model, provide};
 use crate::exit::{self, CommandError};
 use crate::live::{Display, Showing};
 use crate::report::{MessageState, Page, TeamStory, one_line, read_team};
+use longboat_core::price::Prices;
 use longboat_core::team::TaskState;
 use longboat_engine::{Since, TeamHandle};
 use std::io::{self, Write};
@@ -61,7 +62,7 @@ pub(crate) async fn run(
     let assembly = assemble(&config, BudgetArgs::default()).await?;
     let cwd = config.workspace.display().to_string();
     let team = assembly.teams.create(cwd, lead_model(args.wire)).await?;
-    let mut display = Display::new(showing, team.team().lead().clone());
+    let mut display = Display::new(showing, team.team().lead().clone(), config.prices());
     display.say(&format!(
         "a demo in {}: its model is scripted, all else is real",
         place.root.display()
@@ -109,7 +110,7 @@ async fn judge(
 ) -> Result<Vec<String>, CommandError> {
     let logs = read_team(&*assembly.store, team.team().lead()).await;
     let logs = logs.map_err(|error| CommandError::Look(error.into()))?;
-    let story = TeamStory::of(&logs);
+    let story = TeamStory::of(&logs, &Prices::default());
     if matches!(showing, Showing::Terminal { .. } | Showing::Lines) {
         let mut tables = String::new();
         story.write_tables(&page, &mut tables);

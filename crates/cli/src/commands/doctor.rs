@@ -10,6 +10,7 @@ use crate::exit::{self, CommandError};
 use crate::reach::listens;
 use crate::report::{LoggedStatus, MessageState, TeamStory, list_sessions, one_line, read_team};
 use crate::roles;
+use longboat_core::price::Prices;
 use longboat_mcp::McpServers;
 use longboat_store::{OpenError, SqliteStore};
 use serde::Serialize;
@@ -159,7 +160,7 @@ async fn sessions(store: &SqliteStore, findings: &mut Vec<Finding>) {
     };
     for lead in listed {
         match read_team(store, &lead.session).await {
-            Ok(logs) => findings.extend(team(&TeamStory::of(&logs))),
+            Ok(logs) => findings.extend(team(&TeamStory::of(&logs, &Prices::default()))),
             Err(error) => {
                 findings.push(Finding::new(Grade::Wrong, lead.session.as_str(), error.to_string()));
             }
@@ -181,7 +182,11 @@ fn team(story: &TeamStory) -> Vec<Finding> {
             let says = format!("cannot be reached: {cause}");
             findings.push(Finding::new(Grade::Wrong, member.session.as_str(), says));
         }
-        if matches!(member.status, LoggedStatus::OpenTurn { .. }) {
+        let damaged = story
+            .damaged
+            .iter()
+            .any(|log| log.session == member.session || log.session == story.team);
+        if matches!(member.status, LoggedStatus::OpenTurn { .. }) && !damaged {
             let says = "a turn is open: it runs, or longboat resume goes on with it";
             findings.push(Finding::new(Grade::Note, member.session.as_str(), says));
         }
@@ -192,7 +197,7 @@ fn team(story: &TeamStory) -> Vec<Finding> {
         .filter(|way| way.state == MessageState::Owed)
         .map(|way| format!("{} to {}", way.message, way.to))
         .collect();
-    if !owed.is_empty() {
+    if !owed.is_empty() && story.damaged.is_empty() {
         let says = format!("still owed: {}; longboat resume tries again", owed.join(", "));
         findings.push(Finding::new(Grade::Note, story.team.as_str(), says));
     }

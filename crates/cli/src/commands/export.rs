@@ -35,13 +35,19 @@ pub(crate) async fn run(
     };
     match &args.output {
         None => export(look, None, &sessions, complaints).await,
+        // A device, a pipe or a link is written to; only a file is replaced.
+        Some(path) if path.symlink_metadata().is_ok_and(|found| !found.is_file()) => {
+            let file = std::fs::OpenOptions::new().write(true).truncate(true).open(path);
+            let mut file = file.map_err(|error| at(path, &error))?;
+            export(look, Some(&mut file), &sessions, complaints).await
+        }
         Some(path) => {
             let mut file = open_beside(path)?;
             let outcome = export(look, Some(file.as_file_mut()), &sessions, complaints).await;
             // What could be read is worth keeping, whatever else is damaged.
             if matches!(outcome, Ok(()) | Err(Failure::Damaged { .. })) {
                 file.as_file().sync_all()?;
-                file.persist(path).map_err(|error| Failure::Write(error.error))?;
+                file.persist(path).map_err(|error| at(path, &error.error))?;
             }
             outcome
         }
@@ -51,10 +57,11 @@ pub(crate) async fn run(
 fn open_beside(path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or_else(|| Path::new("."));
-    tempfile::NamedTempFile::new_in(directory).map_err(|error| {
-        let kind = error.kind();
-        Failure::Write(io::Error::new(kind, format!("{}: {error}", path.display())))
-    })
+    tempfile::NamedTempFile::new_in(directory).map_err(|error| at(path, &error))
+}
+
+fn at(path: &Path, error: &io::Error) -> Failure {
+    Failure::Write(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 async fn export(

@@ -1,7 +1,8 @@
 //! What the commands that only look have in common: where they read, where they write, and what can
 //! go wrong. They need no ownership of the store, so they work beside a live owner.
 
-use crate::report::{LookError, Page};
+use crate::report::{LookError, Page, json_line};
+use longboat_core::price::Prices;
 use longboat_store::Store;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -14,6 +15,8 @@ pub(crate) struct Look<'a> {
     pub(crate) page: Page,
     /// Where it goes.
     pub(crate) out: &'a mut (dyn Write + Send),
+    /// What models cost.
+    pub(crate) prices: Prices,
     /// What to add to a `longboat` command line so that it reads this store: empty, or ` --store …`.
     pub(crate) store_flag: String,
 }
@@ -60,43 +63,11 @@ impl Failure {
     }
 }
 
-/// Writes one line of JSON. What a terminal could take for a command is escaped, which changes no
-/// string.
+/// Writes one line of JSON.
 pub(crate) fn write_json(
     out: &mut (dyn Write + Send),
     value: &impl Serialize,
 ) -> Result<(), Failure> {
-    let json = serde_json::to_string(value)?;
-    let mut line = String::with_capacity(json.len() + 1);
-    for c in json.chars() {
-        // Outside of strings JSON has none of these, so the escape always stands inside of one.
-        match c {
-            '\u{7f}'..='\u{9f}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => {
-                line.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            c => line.push(c),
-        }
-    }
-    line.push('\n');
-    out.write_all(line.as_bytes())?;
+    out.write_all(json_line(value)?.as_bytes())?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_moves_no_terminal_and_means_the_same() {
-        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{202e}ü";
-        let mut line = Vec::new();
-        write_json(&mut line, &text).unwrap();
-        let line = String::from_utf8(line).unwrap();
-        assert_eq!(line, "\"a\\u001b[2J\\u009b2J\\u007f\\u202eü\"\n");
-        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
-    }
 }

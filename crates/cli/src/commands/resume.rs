@@ -38,7 +38,7 @@ pub(crate) async fn run(
     let lead = lead_of(&asked);
     let team = assembly.teams.resume(&lead).await?;
     let showing = showing(args.showing, global.color, config);
-    let mut display = Display::new(showing, lead.clone());
+    let mut display = Display::new(showing, lead.clone(), config.prices());
     if lead != asked {
         display.say(&format!("{asked} is a teammate; its whole team goes on"));
     }

@@ -41,7 +41,7 @@ pub(crate) async fn run(
     let workspace = config.workspace.display().to_string();
     let team = teams.create(workspace.clone(), model.clone()).await?;
     let showing = showing(args.showing, global.color, config);
-    let mut display = Display::new(showing, team.team().lead().clone());
+    let mut display = Display::new(showing, team.team().lead().clone(), config.prices());
     for warning in &assembly.warnings {
         display.say(&format!("passed over {warning}"));
     }
@@ -61,6 +61,9 @@ pub(crate) fn read_prompt(given: &str) -> Result<String, CommandError> {
         prompt.clear();
         let most = PROMPT_BYTES as u64 + 1;
         io::stdin().lock().take(most).read_to_string(&mut prompt).map_err(|source| {
+            if source.kind() == io::ErrorKind::InvalidData {
+                return CommandError::Usage(UsageError::NoText);
+            }
             CommandError::Io { doing: "reading the prompt from standard input", source }
         })?;
     }

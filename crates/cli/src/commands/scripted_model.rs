@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// What can be asked of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScriptedModelArgs {
-    /// The script, JSON
+    /// The script: TOML when its name ends so, JSON otherwise
     #[arg(long, value_name = "FILE")]
     script: PathBuf,
     /// The port; one of the system's choice if not given
@@ -22,7 +22,9 @@ pub(crate) async fn run(args: &ScriptedModelArgs) -> Result<u8, CommandError> {
     let invalid =
         |reason: String| CommandError::Usage(UsageError::Script { path: path.clone(), reason });
     let text = std::fs::read_to_string(&args.script).map_err(|error| invalid(error.to_string()))?;
-    let script = Script::from_json(&text).map_err(|error| invalid(error.to_string()))?;
+    let toml = args.script.extension().is_some_and(|ending| ending == "toml");
+    let script = if toml { Script::from_toml(&text) } else { Script::from_json(&text) };
+    let script = script.map_err(|error| invalid(error.to_string()))?;
     let io = |doing| move |source| CommandError::Io { doing, source };
     let server = Server::start(script, args.port).await.map_err(io("starting the server"))?;
     writeln!(io::stdout().lock(), "{}", server.base_url()).map_err(io("writing the URL"))?;

@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &ShowArgs, look: &mut Look<'_>) -> Result<(), Fail
 }
 
 fn show_team(args: &ShowArgs, look: &mut Look<'_>, logs: &TeamLogs) -> Result<(), Failure> {
-    let story = TeamStory::of(logs);
+    let story = TeamStory::of(logs, &look.prices);
     if args.json {
         return write_json(look.out, &story);
     }
@@ -52,7 +52,7 @@ fn show_member(
     logs: &TeamLogs,
     member: &str,
 ) -> Result<(), Failure> {
-    let story = TeamStory::of(logs);
+    let story = TeamStory::of(logs, &look.prices);
     let found = story.members.iter().find(|story| story.name.as_str() == member);
     let log = found.and_then(|story| {
         std::iter::once(&logs.lead).chain(&logs.teammates).find(|log| log.session == story.session)

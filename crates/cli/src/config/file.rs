@@ -1,6 +1,8 @@
 //! The files: TOML, with every key known. A key that is not is an error that names the nearest.
 
 use super::mcp::{self, McpRefused, McpSection};
+use longboat_core::log::Scope;
+use longboat_core::price::Price;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,6 +25,28 @@ pub(crate) enum ConfigError {
         path: String,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// Something of the name is no configuration file.
+    #[error(
+        "{path} is not a file of at most {limit} bytes; move it away, or name another with --config"
+    )]
+    NotAFile {
+        /// Which.
+        path: String,
+        /// The most it may have.
+        limit: u64,
+    },
+    /// A number cannot be meant.
+    #[error("{path}: {key} = {value} cannot be: {needs}")]
+    Number {
+        /// Which file.
+        path: String,
+        /// The key, with what it is in.
+        key: String,
+        /// What is set.
+        value: String,
+        /// What it needs to be.
+        needs: &'static str,
     },
     /// A file is not TOML of the right shape.
     #[error("{path} is not valid: {reason}")]
@@ -108,6 +132,8 @@ pub(crate) struct ConfigFile {
     pub(crate) agents: AgentsSection,
     pub(crate) budget: BudgetSection,
     pub(crate) mcp: BTreeMap<String, McpSection>,
+    /// By the beginning of a model's name.
+    pub(crate) prices: BTreeMap<String, Price>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -151,6 +177,8 @@ pub(crate) struct ToolsSection {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentsSection {
     pub(crate) release_after_s: Option<u64>,
+    /// What the children of a new session are.
+    pub(crate) mode: Option<Scope>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -159,14 +187,18 @@ pub(crate) struct BudgetSection {
     pub(crate) turns: Option<u64>,
     pub(crate) tokens: Option<u64>,
     pub(crate) minutes: Option<u64>,
+    /// In US dollars.
+    pub(crate) cost: Option<f64>,
 }
 
 /// The keys of each table, `*` for names that people choose.
-const KEYS: [(&str, &[&str]); 10] = [
-    ("", &["model", "providers", "limits", "tools", "agents", "budget", "mcp"]),
+const KEYS: [(&str, &[&str]); 12] = [
+    ("", &["model", "providers", "limits", "tools", "agents", "budget", "prices", "mcp"]),
     ("mcp.*", mcp::KEYS),
     ("mcp", &[]),
-    ("budget", &["turns", "tokens", "minutes"]),
+    ("budget", &["turns", "tokens", "minutes", "cost"]),
+    ("prices", &[]),
+    ("prices.*", &["input", "output", "cached", "cache_write"]),
     ("model", &["default"]),
     (
         "providers.*",
@@ -184,7 +216,7 @@ const KEYS: [(&str, &[&str]); 10] = [
     ),
     ("limits", &["teammates", "live_tasks", "pending_per_target", "framed_message_bytes"]),
     ("tools", &["bash_timeout_s", "environment"]),
-    ("agents", &["release_after_s"]),
+    ("agents", &["release_after_s", "mode"]),
     ("providers", &[]),
 ];
 
@@ -210,11 +242,14 @@ impl ConfigFile {
         self.tools.bash_timeout_s = over.tools.bash_timeout_s.or(self.tools.bash_timeout_s);
         self.tools.environment.extend(over.tools.environment);
         self.agents.release_after_s = over.agents.release_after_s.or(self.agents.release_after_s);
+        self.agents.mode = over.agents.mode.or(self.agents.mode);
         self.budget = BudgetSection {
             turns: over.budget.turns.or(self.budget.turns),
             tokens: over.budget.tokens.or(self.budget.tokens),
             minutes: over.budget.minutes.or(self.budget.minutes),
+            cost: over.budget.cost.or(self.budget.cost),
         };
+        self.prices.extend(over.prices);
         self
     }
 }
@@ -237,11 +272,18 @@ impl ProviderSection {
     }
 }
 
+/// Bytes of a configuration file: past it, it is something else.
+const FILE_BYTES: u64 = 1024 * 1024;
+
 /// Reads one file.
 pub(super) fn load(path: &Path) -> Result<ConfigFile, ConfigError> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Read { path: shown.clone(), source })?;
+    let read = |source| ConfigError::Read { path: shown.clone(), source };
+    let found = std::fs::metadata(path).map_err(read)?;
+    if !found.is_file() || found.len() > FILE_BYTES {
+        return Err(ConfigError::NotAFile { path: shown.clone(), limit: FILE_BYTES });
+    }
+    let text = std::fs::read_to_string(path).map_err(read)?;
     parse(&shown, &text)
 }
 
@@ -252,7 +294,47 @@ fn parse(path: &str, text: &str) -> Result<ConfigFile, ConfigError> {
     };
     let table: toml::Table = toml::from_str(text).map_err(invalid)?;
     check_keys(path, "", &table)?;
-    toml::from_str(text).map_err(invalid)
+    let set: ConfigFile = toml::from_str(text).map_err(invalid)?;
+    check_numbers(path, &set)?;
+    Ok(set)
+}
+
+/// Refuses numbers with which nothing could work.
+fn check_numbers(path: &str, set: &ConfigFile) -> Result<(), ConfigError> {
+    let number = |key: &str, value: String, needs| ConfigError::Number {
+        path: path.to_owned(),
+        key: key.to_owned(),
+        value,
+        needs,
+    };
+    let (limits, budget) = (&set.limits, &set.budget);
+    let positive = [
+        ("limits.teammates", limits.teammates.map(|n| n as u64)),
+        ("limits.live_tasks", limits.live_tasks.map(|n| n as u64)),
+        ("limits.pending_per_target", limits.pending_per_target.map(|n| n as u64)),
+        ("budget.turns", budget.turns),
+        ("budget.tokens", budget.tokens),
+        ("budget.minutes", budget.minutes),
+        ("tools.bash_timeout_s", set.tools.bash_timeout_s),
+    ];
+    if let Some((key, _)) = positive.iter().find(|(_, value)| *value == Some(0)) {
+        return Err(number(key, "0".to_owned(), "it needs to be at least 1"));
+    }
+    // Less has no room for a frame and a word.
+    if let Some(bytes) = limits.framed_message_bytes.filter(|bytes| *bytes < 512) {
+        let key = "limits.framed_message_bytes";
+        return Err(number(key, bytes.to_string(), "it needs to be at least 512"));
+    }
+    if let Some(cost) = budget.cost.filter(|cost| !cost.is_finite() || *cost <= 0.0) {
+        return Err(number("budget.cost", cost.to_string(), "it needs to be above 0"));
+    }
+    match set.prices.iter().find(|(_, price)| !price.is_valid()) {
+        Some((name, _)) => {
+            let key = format!("prices.{name:?}");
+            Err(number(&key, "…".to_owned(), "prices are 0 or more, for a million tokens"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn one_line(error: &toml::de::Error) -> String {
@@ -321,6 +403,26 @@ mod tests {
     fn what_is_not_toml_is_told_with_its_place() {
         assert!(refused("[model\n").contains("line 1"));
         assert!(refused("[limits]\nteammates = \"many\"\n").contains("line 2"));
+    }
+
+    #[test]
+    fn a_number_with_which_nothing_could_work_is_refused() {
+        assert_eq!(
+            refused("[limits]\npending_per_target = 0\n"),
+            "longboat.toml: limits.pending_per_target = 0 cannot be: it needs to be at least 1"
+        );
+        assert!(refused("[limits]\nframed_message_bytes = 20\n").contains("at least 512"));
+        assert!(refused("[budget]\ncost = -1.0\n").contains("above 0"));
+        assert!(
+            refused("[prices]\n\"a/b\" = { input = -1.0, output = 2.0 }\n").contains("\"a/b\"")
+        );
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_passed_over() {
+        let place = tempfile::tempdir().unwrap();
+        let error = load(place.path()).unwrap_err().to_string();
+        assert!(error.contains("is not a file"), "{error}");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::spoken;
 use crate::report::one_line;
-use longboat_core::content::{ToolCall, Usage};
+use longboat_core::content::ToolCall;
 use longboat_core::id::MemberName;
 use longboat_core::log::{ActivityChange, Event, MemberChange, Record};
+use longboat_core::price::{Cost, Prices, Spending};
 use longboat_engine::Delta;
 use std::time::Duration;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -16,6 +17,7 @@ const TAIL_BYTES: usize = 2_000;
 #[derive(Debug, Default)]
 pub(super) struct Board {
     members: Vec<Line>,
+    prices: Prices,
 }
 
 #[derive(Debug)]
@@ -24,11 +26,16 @@ struct Line {
     status: &'static str,
     doing: String,
     calls: Vec<ToolCall>,
-    usage: Usage,
+    model: String,
+    spending: Spending,
     unread: usize,
 }
 
 impl Board {
+    pub(super) fn new(prices: Prices) -> Self {
+        Self { members: Vec::new(), prices }
+    }
+
     fn line(&mut self, name: &MemberName) -> &mut Line {
         let place = self.members.iter().position(|line| line.name == *name);
         let place = place.unwrap_or_else(|| {
@@ -37,7 +44,8 @@ impl Board {
                 status: "idle",
                 doing: String::new(),
                 calls: Vec::new(),
-                usage: Usage::default(),
+                model: String::new(),
+                spending: Spending::default(),
                 unread: 0,
             });
             self.members.len() - 1
@@ -74,7 +82,7 @@ impl Board {
             Event::StepStarted { .. } => "asks the model".clone_into(&mut self.line(member).doing),
             Event::AssistantMessage { reply, .. } => {
                 let line = self.line(member);
-                line.usage += reply.usage;
+                line.spending.add(&line.model, reply.usage);
                 line.calls = reply.calls().cloned().collect();
             }
             Event::ToolStarted { index, .. } => {
@@ -83,8 +91,8 @@ impl Board {
                     line.doing = format!("{} {}", call.name, one_line(&call.arguments));
                 }
             }
+            Event::SessionConfigured { model, .. } => self.line(member).model.clone_from(model),
             Event::SessionCreated { .. }
-            | Event::SessionConfigured { .. }
             | Event::TurnStarted { .. }
             | Event::TurnEnded { .. }
             | Event::StepEnded { .. }
@@ -118,16 +126,26 @@ impl Board {
     /// The lines, each within the width.
     pub(super) fn lines(&self, width: usize, colour: bool) -> Vec<String> {
         let names = self.members.iter().map(|line| line.name.as_str().len()).max().unwrap_or(0);
-        self.members.iter().map(|line| line.text(names, width, colour)).collect()
+        let costs: Vec<Option<Cost>> =
+            self.members.iter().map(|line| line.spending.cost(&self.prices)).collect();
+        let lines = self.members.iter().zip(&costs);
+        let mut lines: Vec<String> =
+            lines.map(|(line, cost)| line.text(names, *cost, width, colour)).collect();
+        if let Some(sum) = costs.into_iter().flatten().reduce(Cost::plus) {
+            lines.push(format!("{:names$}  {sum} in all", ""));
+        }
+        lines
     }
 }
 
 impl Line {
-    fn text(&self, names: usize, width: usize, colour: bool) -> String {
-        let tokens = self.usage.input + self.usage.output;
+    fn text(&self, names: usize, cost: Option<Cost>, width: usize, colour: bool) -> String {
+        let usage = self.spending.usage();
+        let tokens = usage.input + usage.output;
+        let cost = cost.map_or(String::new(), |cost| format!(" {cost}"));
         let mail = if self.unread > 0 { format!(" ✉{}", self.unread) } else { String::new() };
         let head = format!(
-            "{:names$}  {:12}{:>7}{mail}  ",
+            "{:names$}  {:12}{:>7}{cost}{mail}  ",
             self.name.as_str(),
             self.status,
             short(tokens)

@@ -1,5 +1,7 @@
-//! Logs as JSON lines: one event a line, with its payload byte for byte as it is stored.
+//! Logs as JSON lines: one event a line, with its payload as it is stored; only what could move a
+//! terminal is escaped.
 
+use super::json::json_line;
 use super::log::{PAGE, damage_text};
 use super::when::rfc3339;
 use longboat_core::id::{EventKey, Seq, SessionId};
@@ -118,9 +120,7 @@ impl Exported {
             key: record.key.as_ref(),
             data,
         };
-        let mut bytes = serde_json::to_vec(&line).map_err(io::Error::other)?;
-        bytes.push(b'\n');
-        out.write_all(&bytes)?;
+        out.write_all(json_line(&line).map_err(io::Error::other)?.as_bytes())?;
         self.records += 1;
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Reading logs to look at them: as far as they can be read, and what is wrong where they cannot.
 //! Needs no ownership of the store, so it works beside a live owner and after a crash.
 
-use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, Seq, SessionId, TurnNo};
-use longboat_core::log::{Event, MemberChange, Record, SessionKind, Source, TurnOutcome};
+use longboat_core::log::{Event, MemberChange, Record, SessionKind, TurnOutcome};
+use longboat_core::price::Spending;
 use longboat_core::session::SessionState;
 use longboat_core::time::Timestamp;
 use longboat_engine::decode_stored;
@@ -104,7 +104,7 @@ pub(crate) struct Tally {
     pub(super) open: Option<TurnNo>,
     pub(super) last: Option<TurnOutcome>,
     pub(super) steps: u64,
-    pub(super) usage: Usage,
+    pub(super) spending: Spending,
 }
 
 impl Tally {
@@ -114,7 +114,7 @@ impl Tally {
             Event::SessionCreated { kind, .. } => self.kind = Some(kind.clone()),
             Event::SessionConfigured { model, .. } => self.model = Some(model.clone()),
             Event::InboxInserted { item, .. } => {
-                if !matches!(item.source, Source::Team { .. }) {
+                if item.source.mail().is_none() {
                     self.first_prompt.get_or_insert_with(|| Arc::clone(&item.text));
                 }
             }
@@ -127,7 +127,9 @@ impl Tally {
                 self.last = Some(outcome.clone());
             }
             Event::StepStarted { .. } => self.steps += 1,
-            Event::AssistantMessage { reply, .. } => self.usage += reply.usage,
+            Event::AssistantMessage { reply, .. } => {
+                self.spending.add(self.model.as_deref().unwrap_or_default(), reply.usage);
+            }
             Event::InboxClaimed { .. }
             | Event::InboxDiscarded { .. }
             | Event::StepEnded { .. }
@@ -339,6 +341,7 @@ fn pick_session(heads: &[SessionHead], asked: &str) -> Result<SessionId, LookErr
     }
     // A Lead's id begins the ids of its teammates: those are meant only past the dot.
     let mut found: Vec<SessionId> = ids()
+        .filter(|_| !asked.is_empty())
         .filter(|id| id.as_str().strip_prefix(asked).is_some_and(|rest| !rest.contains('.')))
         .cloned()
         .collect();

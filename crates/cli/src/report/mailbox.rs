@@ -6,7 +6,7 @@ use super::page::{Ink, Page, line};
 use super::plain::{left, one_line, right};
 use super::when::{as_rfc3339, as_rfc3339_or_null, duration, time_of_day};
 use longboat_core::id::{ItemId, MemberName, MessageId, TeamId};
-use longboat_core::log::{Event, Source};
+use longboat_core::log::{Event, Mail};
 use longboat_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -100,12 +100,12 @@ fn arrivals(log: &SessionLog, team: &TeamId, ways: &mut BTreeMap<u64, MessageWay
     for record in &log.records {
         match &record.event {
             Event::InboxInserted { item, .. } => {
-                if let Source::Team { team: of, message, sender, sent_at } = &item.source
-                    && of == team
+                if let Some(Mail { root, message, sender, sent_at }) = item.source.mail()
+                    && root == team
                 {
                     // A damaged Lead's log may not say that it was queued; the item does.
                     let way = ways.entry(message.number()).or_insert_with(|| {
-                        MessageWay::queued(message, (&sender.name, &to), *sent_at, &item.text)
+                        MessageWay::queued(message, (&sender.name, &to), sent_at, &item.text)
                     });
                     held.insert(&item.id, message.number());
                     way.state = MessageState::Unread;

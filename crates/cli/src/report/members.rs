@@ -9,6 +9,7 @@ use super::when::tokens;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, SessionId, TeamId, TurnNo};
 use longboat_core::log::{ActivityChange, Event, MemberChange, TurnOutcome};
+use longboat_core::price::{Cost, Prices};
 use serde::Serialize;
 
 /// A member, as far as the logs say.
@@ -28,6 +29,9 @@ pub(crate) struct MemberStory {
     pub(crate) steps: u64,
     pub(crate) last_turn: Option<LastTurn>,
     pub(crate) tokens: Usage,
+    /// What they cost at today's prices, where the model has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_usd: Option<Cost>,
     /// Messages in its inbox that it has not read.
     pub(crate) unread: usize,
     /// Messages queued for it that its inbox does not hold.
@@ -71,7 +75,7 @@ pub(crate) struct LastTurn {
 }
 
 /// The Lead, then the teammates in the order in which they were named.
-pub(super) fn members(logs: &TeamLogs, ways: &[MessageWay]) -> Vec<MemberStory> {
+pub(super) fn members(logs: &TeamLogs, ways: &[MessageWay], prices: &Prices) -> Vec<MemberStory> {
     let team = TeamId::of(logs.lead.session.clone());
     let mut members = vec![begin(MemberName::lead(), &logs.lead.session, Some(&logs.lead))];
     for record in &logs.lead.records {
@@ -97,6 +101,9 @@ pub(super) fn members(logs: &TeamLogs, ways: &[MessageWay]) -> Vec<MemberStory> 
         let count =
             |state| ways.iter().filter(|way| way.to == story.name && way.state == state).count();
         (story.unread, story.owed) = (count(MessageState::Unread), count(MessageState::Owed));
+        let mut all = std::iter::once(&logs.lead).chain(&logs.teammates);
+        let log = all.find(|log| log.session == story.session);
+        story.cost_usd = log.and_then(|log| Tally::of(&log.records).spending.cost(prices));
     }
     members
 }
@@ -117,7 +124,8 @@ fn begin(name: MemberName, session: &SessionId, log: Option<&SessionLog>) -> Mem
         turns: tally.turns,
         steps: tally.steps,
         last_turn: tally.last.map(|outcome| LastTurn { outcome, excerpt: String::new() }),
-        tokens: tally.usage,
+        tokens: tally.spending.usage(),
+        cost_usd: None,
         unread: 0,
         owed: 0,
         unreachable: None,
@@ -239,9 +247,15 @@ pub(super) fn write(page: &Page, out: &mut String, members: &[MemberStory]) {
             right(&usage_words(story.tokens), 24)
         );
         line(out, &shown);
+        if let Some(cost) = story.cost_usd {
+            page.cut(out, 4, Some(Ink::Dim), &format!("cost {cost}"));
+        }
         for (ink, note) in notes(story) {
             page.cut(out, 4, Some(ink), &note);
         }
+    }
+    if let Some(sum) = members.iter().filter_map(|story| story.cost_usd).reduce(Cost::plus) {
+        page.cut(out, 2, None, &format!("{sum} in all, at the prices that are set"));
     }
 }
 

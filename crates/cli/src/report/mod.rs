@@ -2,6 +2,7 @@
 //! read call it, and the end of a demo. It writes to no store and prints nothing itself.
 
 mod export;
+mod json;
 mod log;
 mod mailbox;
 mod members;
@@ -14,6 +15,7 @@ mod transcript;
 mod when;
 
 pub(crate) use export::export_session;
+pub(crate) use json::json_line;
 pub(crate) use log::{
     LookError, TeamLogs, find_session, lead_and_model, read_roster, read_team, sessions_of_team,
 };

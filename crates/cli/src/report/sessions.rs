@@ -110,9 +110,9 @@ async fn look_at(store: &dyn Store, head: SessionHead) -> Listed {
     let mut tally = Tally::default();
     let damage = walk(store, &head.session, &mut |record| tally.count(&record)).await;
     let kind = match &tally.kind {
-        Some(SessionKind::Root) => ListedKind::Root,
+        Some(SessionKind::Root | SessionKind::RootAgent) => ListedKind::Root,
         Some(SessionKind::Fork { .. }) => ListedKind::Fork,
-        Some(SessionKind::Teammate { .. }) => ListedKind::Teammate,
+        Some(SessionKind::Teammate { .. } | SessionKind::Child { .. }) => ListedKind::Teammate,
         None => ListedKind::Unknown,
     };
     let prompt = tally.first_prompt.map(|text| one_line(&text)).unwrap_or_default();

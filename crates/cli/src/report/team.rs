@@ -9,6 +9,7 @@ use super::tasks;
 use super::when::{ago, as_rfc3339_or_null, day};
 use longboat_core::id::SessionId;
 use longboat_core::log::Event;
+use longboat_core::price::Prices;
 use longboat_core::team::Task;
 use longboat_core::time::Timestamp;
 use serde::Serialize;
@@ -39,7 +40,7 @@ pub(crate) struct DamagedLog {
 
 impl TeamStory {
     /// Tells it from the logs.
-    pub(crate) fn of(logs: &TeamLogs) -> Self {
+    pub(crate) fn of(logs: &TeamLogs, prices: &Prices) -> Self {
         let all = || std::iter::once(&logs.lead).chain(&logs.teammates);
         let cwd = logs.lead.records.first().and_then(|record| match &record.event {
             Event::SessionCreated { cwd, .. } => Some(cwd.clone()),
@@ -55,7 +56,7 @@ impl TeamStory {
             cwd: cwd.unwrap_or_default(),
             created: logs.lead.records.first().map(|record| record.at),
             updated: all().filter_map(|log| last_time(&log.records)).max(),
-            members: members::members(logs, &messages),
+            members: members::members(logs, &messages, prices),
             tasks: tasks::board(&logs.lead),
             messages,
             damaged: damaged.collect(),

@@ -7,7 +7,8 @@ use super::log::{SessionLog, TeamLogs, read_team};
 use super::page::{Page, test_page};
 use super::{Detail, TeamStory, Transcript, export_session, list_sessions};
 use longboat_core::id::{EventKey, Seq};
-use longboat_core::log::{Record, SessionKind, encode};
+use longboat_core::log::{Record, Scope, SessionKind, encode};
+use longboat_core::price::{Price, Prices};
 use longboat_core::time::Timestamp;
 use longboat_store::{Append, Holder, MemoryStore, NewRecord, SqliteStore, Store};
 use made::{START, created, implementer_log, lead_log, log, session, step_started};
@@ -25,16 +26,32 @@ fn assert_fits(page: &Page, text: &str) {
 }
 
 #[test]
+fn a_team_whose_models_have_prices_is_told_what_it_cost() {
+    let price = Price { input: 2.0, output: 10.0, cached: Some(0.5), cache_write: None };
+    let prices = Prices::new([("".to_owned(), price)].into());
+    let story = TeamStory::of(&logs(), &prices);
+    let shown = story.text(&test_page(), "longboat show boat-1 --member");
+    assert!(shown.contains("in all, at the prices that are set"), "{shown}");
+    let costs: Vec<_> = story.members.iter().map(|member| member.cost_usd).collect();
+    assert!(costs.iter().any(Option::is_some), "{costs:?}");
+    for cost in costs.into_iter().flatten() {
+        assert!(shown.contains(&format!("cost {cost}")), "{shown}");
+    }
+    assert_fits(&test_page(), &shown);
+}
+
+#[test]
 fn a_team_is_shown_with_members_tasks_and_the_way_of_every_message() {
     let page = test_page();
-    let shown = TeamStory::of(&logs()).text(&page, "longboat show boat-1 --member");
+    let shown =
+        TeamStory::of(&logs(), &Prices::default()).text(&page, "longboat show boat-1 --member");
     assert_fits(&page, &shown);
     insta::assert_snapshot!(shown);
 }
 
 #[test]
 fn a_team_is_told_to_programs_with_whole_texts_and_times_in_utc() {
-    insta::assert_json_snapshot!(TeamStory::of(&logs()));
+    insta::assert_json_snapshot!(TeamStory::of(&logs(), &Prices::default()));
 }
 
 #[test]
@@ -56,7 +73,8 @@ fn a_full_transcript_leaves_nothing_out() {
 #[test]
 fn colours_are_the_only_escape_sequences_on_a_page_that_has_them() {
     let page = Page { colour: true, ..test_page() };
-    let shown = TeamStory::of(&logs()).text(&page, "longboat show boat-1 --member");
+    let shown =
+        TeamStory::of(&logs(), &Prices::default()).text(&page, "longboat show boat-1 --member");
     let transcript = Transcript::of(&implementer_log()).text(&page, Detail::Full);
     for sequence in format!("{shown}{transcript}").split('\u{1b}').skip(1) {
         let colour = sequence.split('m').next().unwrap_or_default();
@@ -67,7 +85,8 @@ fn colours_are_the_only_escape_sequences_on_a_page_that_has_them() {
         .iter()
         .fold(without, |text, code| text.replace(&format!("\u{1b}{code}"), ""));
     let black = test_page();
-    let expected = TeamStory::of(&logs()).text(&black, "longboat show boat-1 --member")
+    let expected = TeamStory::of(&logs(), &Prices::default())
+        .text(&black, "longboat show boat-1 --member")
         + &Transcript::of(&implementer_log()).text(&black, Detail::Full);
     assert_eq!(without, expected);
 }
@@ -102,7 +121,7 @@ async fn sessions_are_listed_by_team_and_a_damaged_one_says_what_is_wrong() {
         key: None,
         event: step_started(1, 1),
     });
-    let fork = SessionKind::Fork { from: session("boat-1"), records: 0 };
+    let fork = SessionKind::Fork { from: session("boat-1"), records: 0, scope: Scope::Team };
     let fork = log("fork-1", vec![(60_000, created("fork-1", fork))]);
     let store = stored(&[&lead_log(), &implementer_log(), &torn, &fork]).await;
     let (listed, left_out) = list_sessions(&store, 10).await.unwrap();
@@ -125,7 +144,10 @@ async fn a_team_reads_back_from_a_store_as_it_was_written() {
     let read = read_team(&store, &session("boat-1")).await.unwrap();
     assert_eq!(read.lead.records, lead_log().records);
     assert_eq!(read.teammates.len(), 1);
-    assert_eq!(TeamStory::of(&read), TeamStory::of(&logs()));
+    assert_eq!(
+        TeamStory::of(&read, &Prices::default()),
+        TeamStory::of(&logs(), &Prices::default())
+    );
 }
 
 #[tokio::test]
@@ -211,7 +233,8 @@ async fn a_team_whose_lead_is_damaged_is_shown_as_far_as_its_logs_go() {
     let (_place, store) = damaged_by(&change).await;
     let logs = read_team(&store, &session("boat-1")).await.unwrap();
     let page = test_page();
-    let shown = TeamStory::of(&logs).text(&page, "longboat show boat-1 --member");
+    let shown =
+        TeamStory::of(&logs, &Prices::default()).text(&page, "longboat show boat-1 --member");
     assert_fits(&page, &shown);
     insta::assert_snapshot!(shown);
 }

@@ -238,7 +238,9 @@ fn heard(item: &InboxItem) -> Heard {
         Source::Human => ("human".to_owned(), None),
         Source::Runtime => ("longboat".to_owned(), None),
         Source::Spawn { .. } => (MemberName::lead().to_string(), None),
-        Source::Team { message, sender, .. } => (sender.name.to_string(), Some(message.clone())),
+        Source::Team { message, sender, .. } | Source::Agent { message, sender, .. } => {
+            (sender.name.to_string(), Some(message.clone()))
+        }
     };
     Heard { from, message, text: Arc::clone(&item.text) }
 }

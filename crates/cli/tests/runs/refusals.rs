@@ -161,7 +161,12 @@ async fn p20_doctor_finds_a_damaged_log_and_other_sessions_go_on() {
     let line = ill.out.lines().find(|line| line.starts_with("WRONG")).unwrap();
     assert!(line.contains(damaged.as_str()) && line.contains("from seq 1 on"), "{line}");
     let gone = place.end(place.command(&["resume", damaged.as_str()])).await;
-    assert_ne!(gone.code, Some(0));
+    assert_eq!(gone.code, Some(3));
+    assert!(
+        !ill.out.contains("goes on with it"),
+        "nothing goes on with a damaged log: {}",
+        ill.out
+    );
     assert!(gone.err.contains("damaged at seq 1"), "{}", gone.err);
     let exported = place.end(place.command(&["export", damaged.as_str()])).await;
     assert_eq!(exported.code, Some(1));
@@ -170,4 +175,38 @@ async fn p20_doctor_finds_a_damaged_log_and_other_sessions_go_on() {
     // The latest session is another one, and it goes on.
     let other = place.end(place.command(&["resume", "latest", "more"])).await;
     assert_eq!((other.code, other.out.as_str()), (Some(0), "two\n"), "{}", other.err);
+}
+
+#[tokio::test]
+async fn an_export_replaces_files_only_and_can_be_shown_on_a_terminal() {
+    let text = "a\u{9b}2J\u{202e}b";
+    let place = Place::of(vec![Agent::member("lead", vec![Step::text(text)])]).await;
+    assert_eq!(place.end(place.run(&[])).await.code, Some(0));
+    let plain = place.end(place.command(&["export"])).await;
+    assert!(plain.out.contains("a\\u009b2J\\u202eb"), "{}", plain.out);
+    // Through a link and into a pipe it is written; neither is replaced by a file.
+    let (file, link) = (place.workspace().join("real.jsonl"), place.workspace().join("link.jsonl"));
+    std::fs::write(&file, "what was there, and longer than nothing").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let linked = place.end(place.command(&["export", "-o", "link.jsonl"])).await;
+    assert_eq!(linked.code, Some(0), "{}", linked.err);
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), plain.out);
+    let device = place.end(place.command(&["export", "-o", "/dev/stdout"])).await;
+    assert_eq!((device.code, device.out), (Some(0), plain.out), "{}", device.err);
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_no_text_and_a_session_without_a_name_are_refused() {
+    let place = Place::of(vec![Agent::member("lead", vec![Step::text("x")])]).await;
+    let mut command = place.command(&["run", "-", "--model", "openai/scripted"]);
+    let binary = place.workspace().join("binary");
+    std::fs::write(&binary, [0xff, 0xfe, 0x00]).unwrap();
+    command.stdin(std::fs::File::open(binary).unwrap());
+    let ended = place.end(command).await;
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("not UTF-8 text"), "{}", ended.err);
+    assert_eq!(place.end(place.run(&[])).await.code, Some(0));
+    let nameless = place.end(place.command(&["show", ""])).await;
+    assert_eq!(nameless.code, Some(2), "{}", nameless.out);
 }

@@ -135,3 +135,29 @@ async fn a_resumed_session_takes_one_more_prompt() {
     let forked = place.end(place.command(&["fork"])).await;
     assert!(forked.out.starts_with("s-"), "{}", forked.err);
 }
+
+#[tokio::test]
+async fn with_mode_subagents_a_run_makes_agents_of_its_own_and_says_what_it_cost() {
+    let make = json!({"name": "scout", "description": "looks", "prompt": "begin"});
+    let place = Place::of(vec![
+        Agent::when(
+            "root",
+            "You are an agent that works on the user's task",
+            vec![step("spawn_agent", make), wait(), wait(), Step::text("Found.")],
+        ),
+        Agent::member("scout", vec![send("parent", "it is there"), Step::text("I looked.")]),
+    ])
+    .await;
+    let settings = "[agents]\nmode = \"subagents\"\n[prices]\n\
+                    \"openai/scripted\" = { input = 1000.0, output = 1000.0 }\n";
+    std::fs::write(place.workspace().join("longboat.toml"), settings).unwrap();
+    let ended = place.end(place.run(&[])).await;
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "Found.\n"), "{}", ended.err);
+    assert_eq!(place.wrong().await, Vec::<String>::new());
+    let shown = place.end(place.command(&["show"])).await;
+    assert!(shown.out.contains("scout → lead"), "{}", shown.out);
+    assert!(shown.out.contains("in all, at the prices that are set"), "{}", shown.out);
+    let bounded = place.end(place.run(&["--max-cost", "0.01"])).await;
+    assert_eq!(bounded.code, Some(1));
+    assert!(bounded.err.contains("the budget of $0.0100 is used up"), "{}", bounded.err);
+}

@@ -61,6 +61,17 @@ pub enum Event {
 pub enum SessionKind {
     /// The Lead of its own team.
     Root,
+    /// An agent outside a team: its children are ordinary agents.
+    RootAgent,
+    /// An ordinary child of an agent outside a team.
+    Child {
+        /// The root of the tree it belongs to, whose log keeps the tree's roster and mail.
+        root: TeamId,
+        /// Who made it.
+        parent: SessionId,
+        /// Its name, unique in the tree.
+        name: MemberName,
+    },
     /// A named child of a Lead.
     Teammate {
         /// The team.
@@ -74,7 +85,72 @@ pub enum SessionKind {
         from: SessionId,
         /// How many of its records were copied.
         records: u64,
+        /// What its children are.
+        #[serde(default, skip_serializing_if = "Scope::is_team")]
+        scope: Scope,
     },
+}
+
+/// What an agent's children are, for the life of its root session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Teammates on one roster: everybody writes to everybody, and only the Lead spawns.
+    #[default]
+    Team,
+    /// Ordinary children: an agent speaks with its direct parent and its direct children, and with
+    /// nobody else.
+    Subagents,
+}
+
+impl Scope {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde's skip_serializing_if wants this shape"
+    )]
+    fn is_team(&self) -> bool {
+        *self == Self::Team
+    }
+}
+
+impl SessionKind {
+    /// What the children of such a session are.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        match self {
+            Self::Root | Self::Teammate { .. } => Scope::Team,
+            Self::RootAgent | Self::Child { .. } => Scope::Subagents,
+            Self::Fork { scope, .. } => *scope,
+        }
+    }
+
+    /// What such an agent calls the agent `name` of its tree.
+    #[must_use]
+    pub fn calls(&self, name: &MemberName) -> String {
+        match self {
+            Self::Child { root, parent, .. } => {
+                let meant = if name.is_lead() {
+                    Ok(root.lead().clone())
+                } else {
+                    root.lead().teammate(name)
+                };
+                if meant.as_ref() == Ok(parent) { "parent".to_owned() } else { name.to_string() }
+            }
+            Self::Root | Self::RootAgent | Self::Teammate { .. } | Self::Fork { .. } => {
+                name.to_string()
+            }
+        }
+    }
+
+    /// The root session and the name that a child was made with; `None` for a root.
+    #[must_use]
+    pub fn child_of(&self) -> Option<(&TeamId, &MemberName)> {
+        match self {
+            Self::Teammate { team, name } => Some((team, name)),
+            Self::Child { root, name, .. } => Some((root, name)),
+            Self::Root | Self::RootAgent | Self::Fork { .. } => None,
+        }
+    }
 }
 
 /// Which list of the inbox.
@@ -123,6 +199,56 @@ pub enum Source {
         /// When it was queued.
         sent_at: Timestamp,
     },
+    /// A message of the direct parent or of a direct child, outside a team.
+    Agent {
+        /// The root of the tree.
+        root: TeamId,
+        /// The message.
+        message: MessageId,
+        /// Who sent it.
+        sender: Sender,
+        /// What the sender is to the reader.
+        relation: Relation,
+        /// When it was queued.
+        sent_at: Timestamp,
+    },
+}
+
+/// What the source of a message says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mail<'a> {
+    /// Whose mailbox it was queued in.
+    pub root: &'a TeamId,
+    /// The message.
+    pub message: &'a MessageId,
+    /// Who sent it.
+    pub sender: &'a Sender,
+    /// When it was queued.
+    pub sent_at: Timestamp,
+}
+
+impl Source {
+    /// The message that an input carries, if it carries one.
+    #[must_use]
+    pub fn mail(&self) -> Option<Mail<'_>> {
+        match self {
+            Self::Team { team: root, message, sender, sent_at }
+            | Self::Agent { root, message, sender, sent_at, .. } => {
+                Some(Mail { root, message, sender, sent_at: *sent_at })
+            }
+            Self::Human | Self::Runtime | Self::Spawn { .. } => None,
+        }
+    }
+}
+
+/// What an agent is to another one, next to it in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// It made the other one.
+    Parent,
+    /// The other one made it.
+    Child,
 }
 
 /// The true sender of a message.
@@ -188,6 +314,9 @@ pub enum MemberChange {
         role: Option<String>,
         /// What it starts with.
         context: MemberContext,
+        /// Who made it, when that is not the root.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<MemberName>,
     },
     /// The child's log holds who it is and its first prompt.
     Active,

@@ -5,8 +5,8 @@ mod format;
 mod record;
 
 pub use event::{
-    ActivityChange, Event, InboxItem, Lane, MemberChange, MemberContext, Sender, SessionKind,
-    Source, StepOutcome, Trigger, TurnOutcome,
+    ActivityChange, Event, InboxItem, Lane, Mail, MemberChange, MemberContext, Relation, Scope,
+    Sender, SessionKind, Source, StepOutcome, Trigger, TurnOutcome,
 };
 pub use format::{FormatError, decode, encode};
 pub use record::{Corrupt, Record};

@@ -6,6 +6,7 @@ use super::turn::{Call, Phase, Progress};
 use crate::content::{Prompt, Reply, ReplyBlock, ToolOutcome, ToolSpec, Usage};
 use crate::id::{CallId, Seq, SessionId, StepNo, TurnNo};
 use crate::log::{Corrupt, Event, InboxItem, Lane, Record, SessionKind, StepOutcome};
+use crate::price::Spending;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub struct SessionState {
     turn: TurnNo,
     step: StepNo,
     final_text: String,
-    usage: Usage,
+    spending: Spending,
     calls: HashSet<CallId>,
 }
 
@@ -66,7 +67,7 @@ impl SessionState {
             turn: TurnNo(0),
             step: StepNo(0),
             final_text: String::new(),
-            usage: Usage::default(),
+            spending: Spending::default(),
             calls: HashSet::new(),
         })
     }
@@ -181,7 +182,13 @@ impl SessionState {
     /// The tokens of all its requests.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.usage
+        self.spending.usage()
+    }
+
+    /// The same, by model.
+    #[must_use]
+    pub fn spending(&self) -> &Spending {
+        &self.spending
     }
 
     /// The conversation.
@@ -289,7 +296,8 @@ impl SessionState {
         self.results = OpenResults::expecting(calls.len());
         self.transcript.replied(reply);
         self.final_text = reply.text();
-        self.usage += reply.usage;
+        let model = self.configuration.as_ref().map_or("", |set| set.model.as_str());
+        self.spending.add(model, reply.usage);
         self.phase = Phase::Calling { turn, step, calls };
         Ok(())
     }

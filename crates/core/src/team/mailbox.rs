@@ -4,6 +4,7 @@ use super::framing::frame;
 use super::roster::{Roster, Standing};
 use crate::id::{MemberName, MessageId, SessionId};
 use crate::limits::Limits;
+use crate::log::Scope;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -40,6 +41,16 @@ pub enum SendRefused {
         target: String,
         /// Who there is.
         known: Vec<String>,
+    },
+    /// Outside a team, the target is not next to the sender.
+    #[error(
+        "you can write to {} only; {target:?} is none of them", .reach.join(", ")
+    )]
+    NotAdjacent {
+        /// What was asked for.
+        target: String,
+        /// Who can be written to.
+        reach: Vec<String>,
     },
     /// The sender is the target.
     #[error(
@@ -152,7 +163,14 @@ pub fn decide_send(
     text: &str,
     unread: &dyn Fn(&MemberName) -> usize,
 ) -> Result<(MessageId, MemberName), SendRefused> {
-    let to = roster.resolve(lead, target).ok_or_else(|| unknown(roster, target))?;
+    let to = match roster.scope() {
+        Scope::Team => roster.resolve(lead, target).ok_or_else(|| unknown(roster, target))?,
+        // P10a: exactly the direct parent and the direct children.
+        Scope::Subagents => {
+            let to = roster.adjacent(lead, from, target);
+            to.ok_or_else(|| not_adjacent(roster, from, target))?
+        }
+    };
     if to == *from {
         return Err(SendRefused::ToItself { name: to });
     }
@@ -165,7 +183,7 @@ pub fn decide_send(
         return Err(SendRefused::Empty);
     }
     let message = mailbox.next_id();
-    let bytes = frame(&message, from, text).len();
+    let bytes = frame(&message, roster.label(from, &to), text).len();
     if bytes > limits.framed_message_bytes {
         return Err(SendRefused::TooLong { bytes, limit: limits.framed_message_bytes });
     }
@@ -175,6 +193,16 @@ pub fn decide_send(
         return Err(SendRefused::MailboxFull { name: to, pending, limit });
     }
     Ok((message, to))
+}
+
+fn not_adjacent(roster: &Roster, from: &MemberName, target: &str) -> SendRefused {
+    let parent = roster.parent_of(from).map(|_| "parent".to_owned());
+    let children = roster.children_of(from).map(|child| child.name.to_string());
+    let mut reach: Vec<String> = parent.into_iter().chain(children).collect();
+    if reach.is_empty() {
+        reach.push("agents that you have made".to_owned());
+    }
+    SendRefused::NotAdjacent { target: target.chars().take(80).collect(), reach }
 }
 
 fn unknown(roster: &Roster, target: &str) -> SendRefused {
@@ -189,6 +217,7 @@ impl SendRefused {
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownTarget { .. } => "unknown_target",
+            Self::NotAdjacent { .. } => "not_adjacent",
             Self::ToItself { .. } => "to_itself",
             Self::TargetFailed { .. } => "target_failed",
             Self::MailboxFull { .. } => "mailbox_full",

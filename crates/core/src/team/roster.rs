@@ -2,11 +2,12 @@
 
 use crate::id::{MemberName, SessionId, TurnNo};
 use crate::limits::{self, Limits};
-use crate::log::{ActivityChange, MemberChange, MemberContext, TurnOutcome};
+use crate::log::{ActivityChange, MemberChange, MemberContext, Relation, Scope, TurnOutcome};
 
 /// The teammates of one team, in the order in which they were named. The Lead is not on it.
 #[derive(Debug, Clone, Default)]
 pub struct Roster {
+    scope: Scope,
     members: Vec<Member>,
 }
 
@@ -23,6 +24,8 @@ pub struct Member {
     pub role: Option<String>,
     /// What it started with.
     pub context: MemberContext,
+    /// Who made it.
+    pub parent: MemberName,
     /// How far it came to be.
     pub standing: Standing,
     /// What it does and last did.
@@ -79,6 +82,17 @@ pub enum SpawnRefused {
     NameTaken {
         /// The name.
         name: MemberName,
+    },
+    /// Outside a team, the name has a meaning of its own.
+    #[error("the name \"parent\" means the agent that made another one; choose another")]
+    NameIsParent,
+    /// Outside a team, the agent stands too deep to have children.
+    #[error("you have {depth} agents above you and the limit is {limit}; do the work yourself")]
+    TooDeep {
+        /// How many stand above.
+        depth: usize,
+        /// The limit.
+        limit: usize,
     },
     /// The name does not fit into a session id.
     #[error("the name {name} is too long for this team's session id; choose a shorter one")]
@@ -139,6 +153,72 @@ impl Roster {
         self.members.iter().find(meant).map(|member| member.name.clone())
     }
 
+    /// What the members are to each other.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    pub(super) fn set_scope(&mut self, scope: Scope) {
+        self.scope = scope;
+    }
+
+    /// Who made a member; `None` for the root.
+    #[must_use]
+    pub fn parent_of(&self, name: &MemberName) -> Option<&MemberName> {
+        self.get(name).map(|member| &member.parent)
+    }
+
+    /// Those that a member made.
+    pub fn children_of<'a>(&'a self, name: &'a MemberName) -> impl Iterator<Item = &'a Member> {
+        self.members.iter().filter(move |member| member.parent == *name)
+    }
+
+    /// Says whether `name` was made by `above`, or by somebody whom `above` had made.
+    #[must_use]
+    pub fn descends(&self, name: &MemberName, above: &MemberName) -> bool {
+        std::iter::successors(self.parent_of(name), |parent| self.parent_of(parent))
+            .any(|parent| parent == above)
+    }
+
+    /// How many agents stand above a member.
+    #[must_use]
+    pub fn depth(&self, name: &MemberName) -> usize {
+        std::iter::successors(self.parent_of(name), |parent| self.parent_of(parent)).count()
+    }
+
+    /// The agent next to `from` that `parent`, a name or a session id means; `from` itself counts.
+    #[must_use]
+    pub fn adjacent(
+        &self,
+        root: &SessionId,
+        from: &MemberName,
+        target: &str,
+    ) -> Option<MemberName> {
+        let parent = self.parent_of(from);
+        if target == "parent" {
+            return parent.cloned();
+        }
+        let meant = self.resolve(root, target)?;
+        let adjacent =
+            meant == *from || Some(&meant) == parent || self.parent_of(&meant) == Some(from);
+        adjacent.then_some(meant)
+    }
+
+    /// What `from` is to `to`, outside a team.
+    #[must_use]
+    pub fn relation(&self, from: &MemberName, to: &MemberName) -> Relation {
+        if self.parent_of(to) == Some(from) { Relation::Parent } else { Relation::Child }
+    }
+
+    /// What `to` calls `from`.
+    pub(super) fn label<'a>(&self, from: &'a MemberName, to: &MemberName) -> &'a str {
+        match self.scope {
+            Scope::Team => from.as_str(),
+            Scope::Subagents => self.relation(from, to).label(from),
+        }
+    }
+
     /// The teammate with a session.
     #[must_use]
     pub fn by_session(&self, session: &SessionId) -> Option<&Member> {
@@ -151,9 +231,13 @@ impl Roster {
         change: &MemberChange,
     ) -> Result<(), String> {
         match change {
-            MemberChange::Provisioning { session, description, role, context } => {
+            MemberChange::Provisioning { session, description, role, context, parent } => {
                 if name.is_lead() || self.get(name).is_some() {
                     return Err(format!("the name {name} is used twice"));
+                }
+                let parent = parent.clone().unwrap_or_else(MemberName::lead);
+                if !parent.is_lead() && self.get(&parent).is_none() {
+                    return Err(format!("{name} is made by {parent}, who is not there"));
                 }
                 self.members.push(Member {
                     name: name.clone(),
@@ -161,6 +245,7 @@ impl Roster {
                     description: description.clone(),
                     role: role.clone(),
                     context: *context,
+                    parent,
                     standing: Standing::Provisioning,
                     activity: Activity::default(),
                 });
@@ -232,8 +317,18 @@ pub fn decide_spawn(
     description: &str,
     prompt: &str,
 ) -> Result<(), SpawnRefused> {
-    if !by.is_lead() {
-        return Err(SpawnRefused::NotLead);
+    match roster.scope {
+        Scope::Team if !by.is_lead() => return Err(SpawnRefused::NotLead),
+        Scope::Team => {}
+        Scope::Subagents => {
+            let (depth, limit) = (roster.depth(by), limits::AGENT_DEPTH);
+            if depth >= limit {
+                return Err(SpawnRefused::TooDeep { depth, limit });
+            }
+            if name.as_str() == "parent" {
+                return Err(SpawnRefused::NameIsParent);
+            }
+        }
     }
     if name.is_lead() {
         return Err(SpawnRefused::NameIsLead);
@@ -263,6 +358,12 @@ pub enum InterruptRefused {
     /// The caller is not the Lead.
     #[error("only the lead can interrupt; send lead a message if a teammate should stop")]
     NotLead,
+    /// Outside a team, the target is not a child of the caller.
+    #[error("you can interrupt agents that you have made, and {target:?} is none")]
+    NotYourChild {
+        /// What was asked for.
+        target: String,
+    },
     /// The Lead would cancel the turn it is in.
     #[error("you are lead: name the teammate whose turn is to be cancelled")]
     ItIsYou,
@@ -282,6 +383,7 @@ impl InterruptRefused {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotLead => "not_lead",
+            Self::NotYourChild { .. } => "not_your_child",
             Self::ItIsYou => "to_itself",
             Self::UnknownTarget { .. } => "unknown_target",
         }
@@ -299,8 +401,15 @@ pub fn decide_interrupt(
     by: Option<&MemberName>,
     target: &str,
 ) -> Result<MemberName, InterruptRefused> {
-    if by.is_some_and(|by| !by.is_lead()) {
-        return Err(InterruptRefused::NotLead);
+    match (roster.scope, by) {
+        (Scope::Team, Some(by)) if !by.is_lead() => return Err(InterruptRefused::NotLead),
+        (Scope::Subagents, Some(by)) => {
+            let child = roster.resolve(lead, target);
+            let child = child.filter(|name| roster.parent_of(name) == Some(by));
+            let target = target.chars().take(80).collect();
+            return child.ok_or(InterruptRefused::NotYourChild { target });
+        }
+        (Scope::Team | Scope::Subagents, _) => {}
     }
     let Some(name) = roster.resolve(lead, target) else {
         let known = roster.iter().map(|member| member.name.to_string()).collect();
@@ -319,7 +428,8 @@ impl SpawnRefused {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotLead => "not_lead",
-            Self::NameIsLead | Self::NameTaken { .. } => "name_taken",
+            Self::NameIsLead | Self::NameIsParent | Self::NameTaken { .. } => "name_taken",
+            Self::TooDeep { .. } => "too_deep",
             Self::NameTooLong { .. } => "name_too_long",
             Self::UnknownRole { .. } => "unknown_role",
             Self::RosterFull { .. } => "roster_full",

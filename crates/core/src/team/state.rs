@@ -3,8 +3,8 @@
 use super::mailbox::{Mailbox, OwedMessage};
 use super::roster::{Activity, Roster};
 use super::task_board::TaskBoard;
-use crate::id::{MemberName, Revision, TeamId};
-use crate::log::{Corrupt, Event, Record};
+use crate::id::{MemberName, Revision, Seq, TeamId};
+use crate::log::{Corrupt, Event, Record, Scope};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,6 +39,9 @@ impl TeamState {
     /// # Errors
     /// [`Corrupt`] when the record cannot follow those before it.
     pub fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        if let (Event::SessionCreated { kind, .. }, Seq(0)) = (&record.event, record.seq) {
+            self.roster.set_scope(kind.scope());
+        }
         // P13: a fork's inherited records carry the old team and are ignored.
         if record.event.team() != Some(&self.team) {
             return Ok(());
@@ -53,7 +56,7 @@ impl TeamState {
         match &record.event {
             Event::TeamMember { member, change, .. } => {
                 self.roster.changed(member, change)?;
-                Ok(MemberName::lead())
+                Ok(self.roster.parent_of(member).cloned().unwrap_or_else(MemberName::lead))
             }
             Event::TeamActivity { member, change, .. } => {
                 self.activity_mut(member)?.changed(change)?;
@@ -89,6 +92,14 @@ impl TeamState {
             | Event::ToolStarted { .. }
             | Event::ToolResult { .. }
             | Event::Ignored { .. } => Err("not an event of a team".to_owned()),
+        }
+    }
+
+    /// Says whether what `cause` did is news to `member`.
+    fn concerns(&self, cause: &MemberName, member: &MemberName) -> bool {
+        match self.roster.scope() {
+            Scope::Team => cause != member,
+            Scope::Subagents => self.roster.parent_of(cause) == Some(member),
         }
     }
 
@@ -133,7 +144,7 @@ impl TeamState {
     pub fn revision_for(&self, member: Option<&MemberName>) -> Revision {
         self.changes
             .iter()
-            .filter(|(cause, _)| Some(*cause) != member)
+            .filter(|(cause, _)| member.is_none_or(|member| self.concerns(cause, member)))
             .map(|(_, revision)| *revision)
             .max()
             .unwrap_or_default()

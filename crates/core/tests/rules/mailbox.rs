@@ -31,7 +31,10 @@ pub(crate) fn provisioning(who: &str) -> Event {
     let session = lead().teammate(&name(who)).unwrap();
     let description = "works".to_owned();
     let context = MemberContext::Fresh;
-    member(who, MemberChange::Provisioning { session, description, role: None, context })
+    member(
+        who,
+        MemberChange::Provisioning { session, description, role: None, context, parent: None },
+    )
 }
 
 fn team_of(names: &[&str]) -> Vec<Event> {

@@ -8,6 +8,7 @@
 )]
 
 mod mailbox;
+mod price;
 mod roster;
 mod session;
 mod task;

@@ -15,6 +15,7 @@ use crate::supervise::Supervisor;
 use crate::teams::Parts;
 use longboat_core::id::{MemberName, MessageId, Origin, SessionId, TeamId};
 use longboat_core::log::{ActivityChange, Event, TurnOutcome};
+use longboat_core::price::Spending;
 use longboat_core::session::{Next, Phase, Progress};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -54,14 +55,16 @@ pub(crate) struct TeamActor {
     pub(super) closing: bool,
     pub(super) told: BTreeSet<(MemberName, MessageId)>,
     pub(super) spent: Spent,
+    /// What members that are out of memory had spent when they left it.
+    pub(super) left: BTreeMap<SessionId, Spending>,
     pub(super) exhausted: Option<String>,
 }
 
 /// What an open tool call did to the team: remembered until its result is recorded.
 #[derive(Debug, Clone)]
 pub(crate) enum Effect {
-    /// It queued this message.
-    Message(MessageId, MemberName),
+    /// It queued this message, for whom the sender calls so.
+    Message(MessageId, String),
     /// It made this change to a task.
     Task(Arc<longboat_core::team::Task>),
     /// It named this teammate.
@@ -102,6 +105,7 @@ impl TeamActor {
             closing: false,
             told: BTreeSet::new(),
             spent: Spent::nothing(),
+            left: BTreeMap::new(),
             exhausted: None,
         }
     }
@@ -264,7 +268,7 @@ impl TeamActor {
                 let origin = Origin { session: session.clone(), step: *step, index: *index };
                 self.effects.remove(origin.key().as_str());
             }
-            self.spent.count(&event);
+            self.count_spent(session, &event);
             self.writer.append(session, None, event);
             if let (Some(change), Some(member)) = (activity, self.name_of(session)) {
                 self.append_activity(member, change);

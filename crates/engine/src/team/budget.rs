@@ -3,7 +3,10 @@
 
 use super::actor::TeamActor;
 use crate::settings::Budget;
+use longboat_core::content::Usage;
+use longboat_core::id::SessionId;
 use longboat_core::log::Event;
+use longboat_core::price::{Cost, Price};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -13,22 +16,21 @@ pub(super) struct Spent {
     since: Instant,
     turns: u64,
     tokens: u64,
+    cost: Cost,
 }
 
 impl Spent {
     pub(super) fn nothing() -> Self {
-        Self { since: Instant::now(), turns: 0, tokens: 0 }
+        Self { since: Instant::now(), turns: 0, tokens: 0, cost: Cost::default() }
     }
 
-    /// Counts what a record costs.
-    pub(super) fn count(&mut self, event: &Event) {
-        match event {
-            Event::TurnStarted { .. } => self.turns += 1,
-            Event::AssistantMessage { reply, .. } => {
-                self.tokens += reply.usage.input + reply.usage.output;
-            }
-            _ => {}
-        }
+    fn turn(&mut self) {
+        self.turns += 1;
+    }
+
+    fn request(&mut self, usage: &Usage, price: Option<&Price>) {
+        self.tokens += usage.input + usage.output;
+        self.cost = self.cost.plus(price.map_or(Cost::default(), |price| price.of(usage)));
     }
 
     /// Which bound is passed, if one is.
@@ -39,6 +41,10 @@ impl Spent {
         if let Some(most) = budget.tokens.filter(|most| self.tokens > *most) {
             let used = self.tokens;
             return Some(format!("the budget of {most} tokens is used up ({used} were used)"));
+        }
+        if let Some(most) = budget.cost.filter(|most| self.cost > *most) {
+            let used = self.cost;
+            return Some(format!("the budget of {most} is used up ({used} were spent)"));
         }
         let most = budget.time.filter(|most| self.since.elapsed() >= *most)?;
         Some(format!("the budget of {} is used up", minutes(most)))
@@ -60,6 +66,21 @@ fn minutes(time: Duration) -> String {
 }
 
 impl TeamActor {
+    /// Counts what a record of a session costs.
+    pub(super) fn count_spent(&mut self, session: &SessionId, event: &Event) {
+        match event {
+            Event::TurnStarted { .. } => self.spent.turn(),
+            Event::AssistantMessage { reply, .. } => {
+                let state = self.writer.session(session);
+                let model = state.and_then(|state| state.configuration());
+                let price =
+                    model.and_then(|set| self.parts.settings.prices.find(&set.model)).copied();
+                self.spent.request(&reply.usage, price.as_ref());
+            }
+            _ => {}
+        }
+    }
+
     /// Suspends the team when a bound is passed. Turns stay open: a resume, with a budget of its
     /// own, goes on with them.
     pub(super) fn keep_budget(&mut self) {

@@ -115,8 +115,8 @@ pub(crate) struct SpawnRequest {
 pub(crate) struct Queued {
     /// Its id.
     pub(crate) message: MessageId,
-    /// Its target.
-    pub(crate) to: MemberName,
+    /// Its target, as the sender calls it.
+    pub(crate) to: String,
     /// Whether the target's inbox holds it already, or where that will be said.
     pub(crate) acceptance: Result<(), oneshot::Receiver<Acceptance>>,
 }

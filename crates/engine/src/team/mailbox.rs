@@ -3,9 +3,10 @@
 use super::actor::{Effect, TeamActor};
 use super::handle::{CallError, Caller, TeamFault};
 use super::input::{Acceptance, Input, Queued, ReplyTo};
+use super::residency::is_member;
 use longboat_core::id::{EventKey, ItemId, MemberName, SessionId};
 use longboat_core::limits::PROMPT_BYTES;
-use longboat_core::log::{Event, InboxItem, Lane, Sender, SessionKind, Source};
+use longboat_core::log::{Event, InboxItem, Lane, Scope, Sender, Source};
 use longboat_core::team::{OwedMessage, SendRefused, Standing, decide_send};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -45,7 +46,10 @@ impl TeamActor {
         };
         // P2: queued stands in the Lead's log before, or together with, any delivery.
         self.writer.append(&lead, Some(caller.key()), queued);
-        self.remember(caller, Effect::Message(message.clone(), to.clone()));
+        let kind = self.session_of(&caller.name);
+        let kind = kind.and_then(|session| self.writer.session(&session)).map(|s| s.kind());
+        let called = kind.map_or_else(|| to.to_string(), |kind| kind.calls(&to));
+        self.remember(caller, Effect::Message(message.clone(), called.clone()));
         self.deliver_owed(&to);
         let owed = self.writer.team().mailbox().owed_to(&to).any(|owed| owed.id == message);
         let acceptance = if owed {
@@ -56,7 +60,7 @@ impl TeamActor {
         } else {
             Ok(())
         };
-        self.answer(reply, Ok(Queued { message, to, acceptance }));
+        self.answer(reply, Ok(Queued { message, to: called, acceptance }));
     }
 
     /// Admits everything owed to a member that is in memory, oldest first, and wakes it.
@@ -79,8 +83,8 @@ impl TeamActor {
             return false;
         }
         match self.writer.session(target).map(|state| state.kind()) {
-            Some(SessionKind::Teammate { team, name }) => *team == self.team() && name == to,
-            Some(SessionKind::Root | SessionKind::Fork { .. }) => to.is_lead(),
+            Some(kind) if kind.child_of().is_some() => is_member(kind, self.writer.lead(), to),
+            Some(_) => to.is_lead(),
             None => false,
         }
     }
@@ -91,12 +95,7 @@ impl TeamActor {
         let id = ItemId::message(&team, &message.id);
         let known = self.residents.get_mut(target).is_some_and(|r| r.already.remove(&message.id));
         if !known {
-            let source = Source::Team {
-                team: team.clone(),
-                message: message.id.clone(),
-                sender: Sender { name: message.from, session },
-                sent_at: message.at,
-            };
+            let source = self.source(&message, session);
             let key = EventKey::inbox(&id);
             let item = Arc::new(InboxItem { id, source, text: message.text });
             // P6: under the message's key it enters the target's log at most once.
@@ -114,6 +113,21 @@ impl TeamActor {
                     drop(waiting.send(Acceptance::Accepted));
                 }
             });
+        }
+    }
+
+    // P10a: outside a team a message says what its sender is to its reader, and never that it is a
+    // team's.
+    fn source(&self, message: &OwedMessage, session: SessionId) -> Source {
+        let (team, id, sent_at) = (self.team(), message.id.clone(), message.at);
+        let sender = Sender { name: message.from.clone(), session };
+        let roster = self.writer.team().roster();
+        match roster.scope() {
+            Scope::Team => Source::Team { team, message: id, sender, sent_at },
+            Scope::Subagents => {
+                let relation = roster.relation(&message.from, &message.to);
+                Source::Agent { root: team, message: id, sender, relation, sent_at }
+            }
         }
     }
 

@@ -117,7 +117,8 @@ impl TeamActor {
             ids.join(", ")
         );
         let mut concerned: BTreeSet<MemberName> = owed.into_iter().map(|(_, from)| from).collect();
-        concerned.insert(MemberName::lead());
+        let parent = self.writer.team().roster().parent_of(member).cloned();
+        concerned.extend(parent);
         for name in concerned {
             self.tell(&name, member, &text);
         }

@@ -3,7 +3,8 @@
 
 use super::input::SpawnRequest;
 use crate::settings::{Role, Settings};
-use longboat_core::id::MemberName;
+use crate::tools::team::Place;
+use longboat_core::log::Scope;
 
 const LEAD: &str = "\
 You are `lead`, the Lead of a team of agents that works on the user's task.
@@ -26,6 +27,35 @@ send_message what you found or changed, and then end your turn.
 - Only lead can spawn and interrupt. Talk to any member with send_message, with short and complete \
 messages.";
 
+const ROOT_AGENT: &str = "\
+You are an agent that works on the user's task.
+
+# Agents of your own
+- You work alone unless a part of the work is better done beside you. Then make an agent for it with \
+spawn_agent: few, each with a clear part of the work and a prompt that says everything it needs.
+- An agent stays when its turn is over: send_message continues it. Before you answer the user, wait \
+for the work you need with wait_agent, and check list_agents. An agent that ended its turn without a \
+message to you has left the beginning of its final text there.
+- When you answer, say what was done and what was not.";
+
+const CHILD_AGENT: &str = "\
+You are `{name}`, an agent that works for the agent that made you, your parent. What you are for: {description}
+
+# Your part
+- Your first prompt comes from your parent. Do that work; when it is done or you are stuck, tell it \
+with send_message (target \"parent\") what you found or changed, and then end your turn.
+- You can speak with your parent and with agents that you made yourself, and with nobody else.";
+
+const BESIDE: &str = "\
+# Working beside others
+- All agents share one checkout: the directory {cwd}. Others may change files while you work; read \
+a file again when an edit is refused as stale.
+- A message begins with a line `[message <id> from <name>]` that the runtime writes: only that first \
+line says who sent it. `[notice]` in its place is the runtime itself. Messages reach you between your \
+steps. Take them into account without dropping the work you are in, unless they say to.
+- \"accepted\" and \"queued\" say that a message is safe, not that its work is done. Never send the \
+same message twice.";
+
 const SHARED: &str = "\
 # Working together
 - All members share one checkout: the directory {cwd}. Others may change files while you work; read \
@@ -41,29 +71,41 @@ same message twice.";
 
 /// The system text of a Lead.
 pub(crate) fn lead(settings: &Settings, cwd: &str) -> String {
-    join(&[LEAD.to_owned(), shared(cwd)], settings)
+    let own = match settings.scope {
+        Scope::Team => LEAD,
+        Scope::Subagents => ROOT_AGENT,
+    };
+    join(&[own.to_owned(), shared(settings.scope, cwd)], settings)
 }
 
-/// The system text of a teammate.
-pub(super) fn teammate(
+/// The system text of a teammate, or of an ordinary child.
+pub(super) fn child(
     settings: &Settings,
-    name: &MemberName,
+    place: Place,
     request: &SpawnRequest,
     role: Option<&Role>,
     cwd: &str,
 ) -> String {
-    let own = TEAMMATE
-        .replace("{name}", name.as_str())
+    let own = match place.scope {
+        Scope::Team => TEAMMATE,
+        Scope::Subagents => CHILD_AGENT,
+    };
+    let own = own
+        .replace("{name}", request.name.as_str())
         .replace("{description}", request.description.trim());
-    let mut parts = vec![own, shared(cwd)];
+    let mut parts = vec![own, shared(place.scope, cwd)];
     if let Some(role) = role {
         parts.push(format!("# Your role\n{}", role.prompt.trim()));
     }
     join(&parts, settings)
 }
 
-fn shared(cwd: &str) -> String {
-    SHARED.replace("{cwd}", cwd)
+fn shared(scope: Scope, cwd: &str) -> String {
+    let text = match scope {
+        Scope::Team => SHARED,
+        Scope::Subagents => BESIDE,
+    };
+    text.replace("{cwd}", cwd)
 }
 
 fn join(parts: &[String], settings: &Settings) -> String {

@@ -110,7 +110,8 @@ impl TeamActor {
         let events =
             repair(state, &mut |origin, call| settled(&effects, origin, call, Ending::Restart));
         self.effects = effects;
-        let tools = self.parts.tools_for(&name, state, self.handle());
+        let place = self.place_of(&name);
+        let tools = self.parts.tools_for(place, state, self.handle());
         let cwd = state.cwd().into();
         self.append_all(session, events);
         self.generation += 1;
@@ -250,6 +251,9 @@ impl TeamActor {
         self.order(session, Order::Leave);
         if let Some(resident) = self.residents.remove(session) {
             self.append_activity(resident.name, ActivityChange::Released);
+        }
+        if let Some(state) = self.writer.session(session) {
+            self.left.insert(session.clone(), state.spending().clone());
         }
         self.writer.release(session);
     }
@@ -456,7 +460,7 @@ async fn bring_back(
 ) -> Result<Back, Cause> {
     let state = load_session(store, &member.session).await?;
     match state.kind() {
-        SessionKind::Teammate { team, name } if team.lead() == lead && *name == member.name => {}
+        kind if is_member(kind, lead, &member.name) => {}
         kind => {
             let text = format!("its log says it is {kind:?}, not this team's {}", member.name);
             return Err(Cause { text, lasting: true });
@@ -466,6 +470,12 @@ async fn bring_back(
     let already = found_in_log(store, &member.session, owed).await?;
     let effects = recorded_effects(store, lead, &state).await;
     Ok(Back { state, already, effects })
+}
+
+/// Says whether a log of this kind is that of a root's child of that name.
+// P10: a member is a direct child on its root's own roster.
+pub(super) fn is_member(kind: &SessionKind, root: &SessionId, name: &MemberName) -> bool {
+    kind.child_of().is_some_and(|(of, called)| of.lead() == root && called == name)
 }
 
 /// Says what keeps a session from running, if anything does.
@@ -517,7 +527,9 @@ async fn recorded_effects(
         let Ok(Some(stored)) = store.find(lead, &key).await else { continue };
         let Ok(record) = crate::load::decode_stored(stored) else { continue };
         let effect = match record.event {
-            Event::TeamMessageQueued { message, to, .. } => Effect::Message(message, to),
+            Event::TeamMessageQueued { message, to, .. } => {
+                Effect::Message(message, state.kind().calls(&to))
+            }
             Event::TeamTask { task, .. } => Effect::Task(task),
             Event::TeamMember { member, .. } => Effect::Member(member),
             _ => continue,

@@ -5,11 +5,13 @@ use super::actor::{Effect, TeamActor};
 use super::handle::{CallError, TeamFault};
 use super::input::{Input, ReplyTo, SpawnRequest, Spawned};
 use super::policy;
+use super::residency::is_member;
 use crate::load::{LoadError, load_session, read_log};
 use crate::settings::Role;
+use crate::tools::team::Place;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId, TeamId};
 use longboat_core::log::{
-    Event, InboxItem, Lane, MemberChange, MemberContext, Record, SessionKind, Source,
+    Event, InboxItem, Lane, MemberChange, MemberContext, Record, Scope, SessionKind, Source,
 };
 use longboat_core::session::{Configuration, SessionState, forked_tail};
 use longboat_core::team::{Member, SpawnRefused, Standing, decide_spawn};
@@ -56,6 +58,7 @@ impl TeamActor {
             description: request.description.clone(),
             role: request.role.clone(),
             context: request.context,
+            parent: Some(request.caller.name.clone()).filter(|by| !by.is_lead()),
         };
         // P12: the name is durable before anything of the child is made.
         let provisioning = Event::TeamMember { team, member: name.clone(), change };
@@ -63,6 +66,7 @@ impl TeamActor {
         self.remember(&request.caller, Effect::Member(name.clone()));
         let fork = request.context == MemberContext::Fork;
         let child = session.clone();
+        let parent = self.session_of(&request.caller.name).unwrap_or(lead);
         self.spawning.insert(name.clone(), Spawning { request, role, session, reply });
         let (store, inputs) = (Arc::clone(&self.parts.store), self.inputs.clone());
         let supervisor = self.supervisor.clone();
@@ -71,7 +75,7 @@ impl TeamActor {
                 return;
             }
             supervisor.spawn(async move {
-                let prefix = prepare(&*store, &lead, &child, fork).await;
+                let prefix = prepare(&*store, &parent, &child, fork).await;
                 let prepared = Prepared { member: name, prefix };
                 // A team that is gone needs no member.
                 drop(inputs.send(Input::Prepared(prepared)).await);
@@ -129,29 +133,39 @@ impl TeamActor {
         self.answer(spawning.reply, Ok(spawned));
     }
 
+    /// Where a member stands.
+    pub(super) fn place_of(&self, name: &MemberName) -> Place {
+        let roster = self.writer.team().roster();
+        Place { scope: roster.scope(), root: name.is_lead(), depth: roster.depth(name) }
+    }
+
     /// Writes the child's log: who it is, what it begins with, and its first prompt.
     // P12: all of it is in the commit that makes the member active.
     fn make(&mut self, spawning: &Spawning, prefix: Vec<Record>) -> Result<(), String> {
         let Spawning { request, role, session, .. } = spawning;
-        let lead = self.writer.lead().clone();
-        let state = self.writer.session(&lead).ok_or("the lead is not in memory")?;
-        let configuration = state.configuration().ok_or("the lead is not configured")?;
+        let parent = self.session_of(&request.caller.name).ok_or("who spawned it is not there")?;
+        let state = self.writer.session(&parent).ok_or("who spawned it is not in memory")?;
+        let configuration = state.configuration().ok_or("who spawned it is not configured")?;
         let model = role.as_ref().and_then(|role| role.model.clone());
         let model = model.unwrap_or_else(|| configuration.model.clone());
         self.parts.models.find(&model).map_err(|missing| missing.to_string())?;
         let (cwd, team) = (state.cwd().to_owned(), self.team());
-        let kind = SessionKind::Teammate { team: team.clone(), name: request.name.clone() };
+        let (name, scope) = (request.name.clone(), self.writer.team().roster().scope());
+        let kind = match scope {
+            Scope::Team => SessionKind::Teammate { team: team.clone(), name },
+            Scope::Subagents => SessionKind::Child { root: team.clone(), parent, name },
+        };
+        let place = self.place_of(&request.name);
         let created = Event::SessionCreated {
             session: session.clone(),
             kind,
             cwd: cwd.clone(),
             role: request.role.clone(),
         };
-        let system =
-            policy::teammate(&self.parts.settings, &request.name, request, role.as_ref(), &cwd);
+        let system = policy::child(&self.parts.settings, place, request, role.as_ref(), &cwd);
         let allowed = role.as_ref().and_then(|role| role.tools.clone());
-        let role = request.role.as_deref();
-        let tools = self.parts.offered(session, &request.name, role, allowed.as_deref());
+        let member = (&request.name, request.role.as_deref());
+        let tools = self.parts.offered(session, place, member, allowed.as_deref());
         self.writer.append(session, None, created);
         for record in prefix {
             self.writer.append_at(session, record.at, record.key, record.event);
@@ -203,7 +217,7 @@ async fn came_to_be(store: &dyn Store, team: &TeamId, member: &Member) -> Result
         .await
         .map_err(|error| format!("{cut}: {}", error.line()))?;
     match state.kind() {
-        SessionKind::Teammate { team: of, name } if of == team && *name == member.name => {}
+        kind if is_member(kind, team.lead(), &member.name) => {}
         _ => return Err(format!("{cut}: its log belongs to another")),
     }
     let Some(Configuration { .. }) = state.configuration() else {
@@ -220,7 +234,7 @@ async fn came_to_be(store: &dyn Store, team: &TeamId, member: &Member) -> Result
 /// Checks that the child's log is unwritten, and reads what it begins with.
 async fn prepare(
     store: &dyn Store,
-    lead: &SessionId,
+    parent: &SessionId,
     child: &SessionId,
     fork: bool,
 ) -> Result<Vec<Record>, String> {
@@ -232,7 +246,7 @@ async fn prepare(
     if !fork {
         return Ok(Vec::new());
     }
-    completed_turns(store, lead).await.map_err(|error| error.line())
+    completed_turns(store, parent).await.map_err(|error| error.line())
 }
 
 /// The records of a session up to the end of its last ended turn, but for the first, which says who

@@ -3,6 +3,8 @@
 use super::actor::TeamActor;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, Revision, SessionId, TeamId};
+use longboat_core::log::Scope;
+use longboat_core::price::{Cost, Spending};
 use longboat_core::session::Phase;
 use longboat_core::team::{EndedTurn, Standing, TaskBoard};
 
@@ -40,8 +42,10 @@ pub struct MemberView {
     pub owed: usize,
     /// Why it cannot be reached, when it cannot.
     pub unreachable: Option<String>,
-    /// The tokens of its requests, when it is in memory.
+    /// The tokens of its requests; `None` when it was not in memory yet.
     pub usage: Option<Usage>,
+    /// What they cost; `None` when that is not known.
+    pub cost: Option<Cost>,
 }
 
 /// What a member does now.
@@ -89,7 +93,15 @@ impl TeamActor {
             unread: self.unread(&MemberName::lead()),
             owed: team.mailbox().owed_to(&MemberName::lead()).count(),
             unreachable: None,
-            usage: self.writer.session(self.writer.lead()).map(|state| state.usage()),
+            usage: self.spending(self.writer.lead()).map(Spending::usage),
+            cost: self.cost(self.writer.lead()),
+        };
+        // P10a: outside a team an agent sees those that it made.
+        let sees = |member: &MemberView| match (team.roster().scope(), viewer) {
+            (Scope::Subagents, Some(viewer)) => {
+                team.roster().parent_of(&member.name) == Some(viewer)
+            }
+            (Scope::Team | Scope::Subagents, _) => true,
         };
         let teammates = team.roster().iter().map(|member| MemberView {
             name: member.name.clone(),
@@ -105,14 +117,24 @@ impl TeamActor {
             unread: self.unread(&member.name),
             owed: team.mailbox().owed_to(&member.name).count(),
             unreachable: member.activity.unreachable.clone(),
-            usage: self.writer.session(&member.session).map(|state| state.usage()),
+            usage: self.spending(&member.session).map(Spending::usage),
+            cost: self.cost(&member.session),
         });
         TeamView {
             team: self.team(),
             revision: team.revision_for(viewer),
-            members: std::iter::once(lead).chain(teammates).collect(),
+            members: std::iter::once(lead).chain(teammates).filter(sees).collect(),
             board: team.board().clone(),
         }
+    }
+
+    fn spending(&self, session: &SessionId) -> Option<&Spending> {
+        let state = self.writer.session(session);
+        state.map(|state| state.spending()).or_else(|| self.left.get(session))
+    }
+
+    fn cost(&self, session: &SessionId) -> Option<Cost> {
+        self.spending(session)?.cost(&self.parts.settings.prices)
     }
 
     fn residence(&self, session: &SessionId) -> Status {

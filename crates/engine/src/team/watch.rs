@@ -3,6 +3,7 @@
 use super::actor::TeamActor;
 use super::input::{ReplyTo, RunEnd};
 use longboat_core::id::{MemberName, Revision, SessionId};
+use longboat_core::log::Scope;
 use longboat_core::session::Phase;
 use longboat_core::team::Standing;
 
@@ -76,14 +77,24 @@ impl TeamActor {
         if revision > waiter.since {
             return Some(WaitEnd::Changed { revision });
         }
-        let nobody = !self.anybody_busy(Some(&waiter.name));
+        let nobody = !self.others_busy(&waiter.name);
         nobody.then_some(WaitEnd::NobodyRunning { revision })
     }
 
-    /// Says whether a member, other than `except`, runs, is being made or is being brought back.
-    fn anybody_busy(&self, except: Option<&MemberName>) -> bool {
+    /// Says whether somebody for whom a member can wait is busy: in a team everybody else, outside
+    /// of one those below it.
+    fn others_busy(&self, waiter: &MemberName) -> bool {
+        let roster = self.writer.team().roster();
+        match roster.scope() {
+            Scope::Team => self.anybody_busy(&|name| name != waiter),
+            Scope::Subagents => self.anybody_busy(&|name| roster.descends(name, waiter)),
+        }
+    }
+
+    /// Says whether one of these members runs, is being made or is being brought back.
+    fn anybody_busy(&self, of: &dyn Fn(&MemberName) -> bool) -> bool {
         let running = self.residents.iter().any(|(session, resident)| {
-            Some(&resident.name) != except
+            of(&resident.name)
                 && self
                     .writer
                     .session(session)
@@ -94,8 +105,8 @@ impl TeamActor {
             .team()
             .roster()
             .iter()
-            .any(|member| member.standing == Standing::Provisioning);
-        running || provisioning || self.loading.iter().any(|name| Some(name) != except)
+            .any(|member| member.standing == Standing::Provisioning && of(&member.name));
+        running || provisioning || self.loading.iter().any(of)
     }
 
     /// Why a run need not wait for a member's mail to be delivered, if it need not.
@@ -112,7 +123,7 @@ impl TeamActor {
     fn run_end(&self) -> Option<RunEnd> {
         let mailbox = self.writer.team().mailbox();
         if self.exhausted.is_none() {
-            let busy = self.anybody_busy(None) || !self.stalled.is_empty();
+            let busy = self.anybody_busy(&|_| true) || !self.stalled.is_empty();
             if busy || mailbox.debtors().any(|name| self.hopeless(name).is_none()) {
                 return None;
             }

@@ -2,7 +2,7 @@
 //! boundary, in order, once, and says who really sent it.
 
 use longboat_core::id::{EventKey, ItemId, MessageId, SessionId, TeamId};
-use longboat_core::log::{Event, Source};
+use longboat_core::log::Event;
 use longboat_scripted::{Agent, Hold, Point, Step};
 use longboat_testkit::{Logs, World, follow, say, until_released};
 use serde_json::json;
@@ -132,11 +132,9 @@ async fn p3_mail_reaches_the_lead_and_siblings() {
             Event::InboxInserted { item, .. } => Some(item),
             _ => None,
         })
-        .filter_map(|item| match &item.source {
-            Source::Team { sender, .. } => {
-                Some((sender.session.to_string(), item.text.to_string()))
-            }
-            Source::Human | Source::Runtime | Source::Spawn { .. } => None,
+        .filter_map(|item| {
+            let mail = item.source.mail()?;
+            Some((mail.sender.session.to_string(), item.text.to_string()))
         })
         .collect();
     // P9: the durable source names who really sent it.

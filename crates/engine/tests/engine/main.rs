@@ -11,6 +11,7 @@ mod delivery;
 mod recovery;
 mod roster;
 mod simulation;
+mod subagents;
 mod tools;
 mod turns;
 mod waits;

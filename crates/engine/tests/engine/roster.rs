@@ -87,6 +87,7 @@ async fn p12_half_made_teammates_are_settled_from_their_own_logs() {
                 description: "works".to_owned(),
                 role: None,
                 context: MemberContext::Fresh,
+                parent: None,
             },
         };
         write(&*life.store, "s-1", vec![(None, provisioning)]).await;

@@ -4,7 +4,7 @@
 //! `LONGBOAT_SEED=17 …` replays one seed.
 
 use longboat_core::id::{ItemId, MemberName, SessionId};
-use longboat_core::log::Lane;
+use longboat_core::log::{Lane, Scope};
 use longboat_engine::{Ports, Settings, TeamError, TeamHandle, Teams};
 use longboat_model::FaultKind;
 use longboat_store::{MemoryStore, Store};
@@ -29,6 +29,13 @@ fn roll(seed: u64, of: impl Hash, below: u64) -> u64 {
 }
 
 const NAMES: [&str; 4] = ["lead", "a", "b", "c"];
+/// Whom agents outside a team try to reach: some of them they may.
+const ADJACENT: [&str; 4] = ["parent", "a", "b", "c"];
+
+/// Every fourth seed plays a tree of ordinary agents.
+fn scope(seed: u64) -> Scope {
+    if seed % 4 == 3 { Scope::Subagents } else { Scope::Team }
+}
 
 /// What a member's model does next: random, and the same for the same request.
 fn play(seed: u64, turn: &Turn<'_>) -> SimReply {
@@ -53,17 +60,22 @@ fn play(seed: u64, turn: &Turn<'_>) -> SimReply {
 fn call(seed: u64, turn: &Turn<'_>, n: u64) -> (String, String) {
     let at = ("call", turn.member.clone(), turn.replies, n);
     let pick = |what: &'static str, below: u64| roll(seed, (what, &at), below);
-    let spawned = turn.member == "lead" && turn.replies < 3;
+    let (reach, spawn) = match scope(seed) {
+        Scope::Team => (NAMES, "spawn_teammate"),
+        Scope::Subagents => (ADJACENT, "spawn_agent"),
+    };
+    let may_spawn = turn.member == "lead" || scope(seed) == Scope::Subagents;
+    let spawned = may_spawn && turn.replies < 3;
     let (name, arguments) = match if spawned { pick("spawn", 3) } else { pick("kind", 14) } {
         0 | 1 if spawned => {
             let name = NAMES[1 + pick("who", 3) as usize];
             let context = if pick("fork", 3) == 0 { "fork" } else { "fresh" };
-            let spawn =
+            let described =
                 json!({"name": name, "description": "works", "prompt": "go", "context": context});
-            ("spawn_teammate", spawn)
+            (spawn, described)
         }
         0..=5 => {
-            let target = NAMES[pick("to", 4) as usize];
+            let target = reach[pick("to", 4) as usize];
             let text = format!("{} {} {n}", turn.member, turn.replies);
             ("send_message", json!({"target": target, "message": text}))
         }
@@ -77,7 +89,7 @@ fn call(seed: u64, turn: &Turn<'_>, n: u64) -> (String, String) {
             let update = json!({"task_id": task, "expected_revision": revision, "action": action});
             ("team_task_update", update)
         }
-        11 => ("interrupt_agent", json!({"target": NAMES[pick("to", 4) as usize]})),
+        11 => ("interrupt_agent", json!({"target": reach[pick("to", 4) as usize]})),
         12 => ("no_such_tool", json!({})),
         _ => ("send_message", json!({"wrong": true})),
     };
@@ -152,6 +164,7 @@ impl Run {
         };
         let mut settings = Settings::new("/nowhere".into());
         settings.release_after = Duration::from_secs(1 + roll(self.seed, "release", 30));
+        settings.scope = scope(self.seed);
         let teams = Teams::new(ports, settings);
         let written = store.head(&self.lead).await?.is_some();
         let team = if written {

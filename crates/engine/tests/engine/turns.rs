@@ -2,6 +2,7 @@
 
 use super::delivery::{done, look, send, spawn, wait};
 use longboat_core::log::{Event, TurnOutcome};
+use longboat_core::price::Cost;
 use longboat_engine::{Budget, Interrupted, Status};
 use longboat_scripted::{Agent, Fault, Hold, Point, Step};
 use longboat_testkit::{World, follow, say, until};
@@ -236,9 +237,10 @@ async fn a_budget_suspends_a_storm_and_a_resume_goes_on() {
 }
 
 #[tokio::test]
-async fn budgets_of_turns_and_of_time_suspend_too() {
+async fn budgets_of_turns_of_money_and_of_time_suspend_too() {
     let budgets = [
         Budget { turns: Some(1), ..Budget::default() },
+        Budget { cost: Some(Cost(1)), ..Budget::default() },
         Budget { time: Some(std::time::Duration::from_millis(300)), ..Budget::default() },
     ];
     for budget in budgets {
@@ -251,5 +253,8 @@ async fn budgets_of_turns_and_of_time_suspend_too() {
         .costing(budget);
         let (end, _) = world.run("chat").await;
         assert!(end.exhausted.is_some(), "{budget:?}");
+        if budget.cost.is_some() {
+            assert!(end.exhausted.unwrap().contains("were spent"));
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! wait, writes them in one transaction, each behind a savepoint of its own, and syncs once. It
 //! answers nobody before the sync, and never reads history: heads and keys are looked up by index.
 
+use super::presence::Presence;
 use super::queue::{self, Intake, Queue};
 use super::{OpenError, fault, rows};
 use crate::limits;
@@ -47,10 +48,11 @@ pub(super) struct Counts {
 pub(super) fn start(
     path: &Path,
     connection: Connection,
+    presence: Presence,
 ) -> Result<(Writer, JoinHandle<()>), OpenError> {
     let (requests, intake) = queue::bounded(WAITING_COMMITS);
     let counts = Arc::new(Counts::default());
-    let thread = Thread { connection, intake, counts: Arc::clone(&counts) };
+    let thread = Thread { connection, presence, intake, counts: Arc::clone(&counts) };
     let join = super::spawn(path, "store-writer".to_owned(), move || thread.run())?;
     Ok((Writer { requests, counts }, join))
 }
@@ -89,6 +91,7 @@ const DOING: &str = "committing";
 
 struct Thread {
     connection: Connection,
+    presence: Presence,
     intake: Intake<Request>,
     counts: Arc<Counts>,
 }
@@ -98,8 +101,10 @@ impl Thread {
         while let Some(first) = self.intake.wait() {
             let group = self.gather(first);
             let written = write(&mut self.connection, &group);
+            // After the sync: what is promised now is in the file that the next owner opens.
+            let written = written.and_then(|answers| self.presence.check().map(|()| answers));
             if let Err(error) = &written {
-                tracing::warn!(commits = group.len(), %error, "a transaction was rolled back");
+                tracing::warn!(commits = group.len(), %error, "a transaction was not kept");
             }
             self.answer(group, written);
         }
@@ -126,7 +131,7 @@ impl Thread {
                 self.counts.transactions.fetch_add(1, Ordering::Relaxed);
                 answers
             }
-            // Also those that were refused: what they were refused for was rolled back.
+            // Also those that were refused: what they were refused for was not kept.
             Err(error) => group.iter().map(|_| Err(error.clone())).collect(),
         };
         for (request, answer) in group.into_iter().zip(answers) {

@@ -81,3 +81,25 @@ async fn a_reader_beside_the_owner_sees_each_commit_and_cannot_commit() {
     owner.close().await;
     assert_eq!(payloads(&reader, "a").await, ["one", "two"]);
 }
+
+#[tokio::test]
+async fn a_store_that_was_removed_or_replaced_under_its_owner_keeps_no_promise_and_says_so() {
+    for file in ["", ".lock", "-wal"] {
+        for replaced in [false, true] {
+            let place = Place::new();
+            let owner = place.open();
+            put(&owner, "a", vec![record(1, "one")]).await;
+            let away = place.beside(".away");
+            std::fs::rename(place.beside(file), &away).unwrap();
+            if replaced {
+                std::fs::copy(&away, place.beside(file)).unwrap();
+            }
+            let refused =
+                owner.commit(vec![append("a", vec![record(1, "two")])]).await.unwrap_err();
+            assert!(matches!(refused, StoreError::Io { retryable: false, .. }), "{refused:?}");
+            assert!(refused.to_string().contains("was removed or replaced"), "{refused}");
+            std::fs::rename(&away, place.beside(file)).unwrap();
+            put(&owner, "b", vec![record(1, "three")]).await;
+        }
+    }
+}

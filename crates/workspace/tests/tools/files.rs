@@ -93,6 +93,19 @@ async fn every_way_out_of_the_workspace_is_refused() {
             assert!(!refused.contains("s3cret"), "{tool} {path}");
         }
     }
+    let refused = agent.refused("write", json!({"path": "linkdir/new", "content": "x"})).await;
+    assert!(refused.contains("leads out"), "{refused}");
+    for tool in ["read", "write", "edit"] {
+        let more = json!({"path": ".", "content": "x", "old": "a", "new": "b"});
+        let keys: &[&str] = match tool {
+            "read" => &["path"],
+            "write" => &["path", "content"],
+            _ => &["path", "old", "new"],
+        };
+        let arguments = keys.iter().map(|key| ((*key).to_owned(), more[*key].clone())).collect();
+        let refused = agent.refused(tool, serde_json::Value::Object(arguments)).await;
+        assert!(refused.contains("is the workspace itself"), "{tool}: {refused}");
+    }
     for path in ["..", "/etc", "linkdir"] {
         agent.refused("glob", json!({"pattern": "*", "path": path})).await;
         agent.refused("grep", json!({"pattern": "s3cret", "path": path})).await;

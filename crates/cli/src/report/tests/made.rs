@@ -139,7 +139,10 @@ fn task(id: u64, state: TaskState, subject: &str, blocked_by: &[u64]) -> Event {
 fn provisioning(of: &str, description: &str) -> Event {
     let session = session(&format!("boat-1.{of}"));
     let (description, context) = (description.into(), MemberContext::Fresh);
-    member(of, MemberChange::Provisioning { session, description, role: None, context })
+    member(
+        of,
+        MemberChange::Provisioning { session, description, role: None, context, parent: None },
+    )
 }
 
 fn ended(turn: u64, outcome: TurnOutcome, excerpt: &str) -> ActivityChange {

@@ -1,5 +1,7 @@
-//! The team's nine tools, as a model sees them: one file each, with its schema and its text.
+//! The team's nine tools, as a model sees them: one file each, with its schema and its text; and the
+//! five that agents outside a team have instead.
 
+mod adjacent;
 mod interrupt_agent;
 mod list_agents;
 mod send_message;
@@ -15,7 +17,8 @@ use crate::ports::{Effect as ToolEffect, Tool, ToolScope, describe_tool, parse_a
 use crate::team::{By, Caller, Effect, TeamHandle};
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
-use longboat_core::id::MemberName;
+use longboat_core::limits::AGENT_DEPTH;
+use longboat_core::log::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -66,48 +69,98 @@ fn spec<T: TeamTool>() -> ToolSpec {
     describe_tool::<T::Arguments>(T::NAME, T::DESCRIPTION)
 }
 
-/// Names the nine once; what is for the Lead alone stands apart.
-macro_rules! nine {
-    (all: [$($all:ty),* $(,)?], lead: [$($lead:ty),* $(,)?]) => {
+/// Where a member stands: what it is offered follows from that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// What the children of its root are.
+    pub(crate) scope: Scope,
+    /// Whether it is the root itself.
+    pub(crate) root: bool,
+    /// How many agents stand above it.
+    pub(crate) depth: usize,
+}
+
+impl Place {
+    pub(crate) fn root(scope: Scope) -> Self {
+        Self { scope, root: true, depth: 0 }
+    }
+
+    /// P13: in a team, the Lead alone; outside of one, everybody but the deepest.
+    fn spawns(self) -> bool {
+        match self.scope {
+            Scope::Team => self.root,
+            Scope::Subagents => self.depth < AGENT_DEPTH,
+        }
+    }
+}
+
+/// Names the tools once; what is for those who spawn stands apart. In a team and outside of one the
+/// same names mean different operations: nobody is ever offered both.
+macro_rules! scopes {
+    ($($scope:path => { all: [$($all:ty),* $(,)?], spawning: [$($spawning:ty),* $(,)?] }),* $(,)?) => {
         /// The specifications of a member's team tools.
-        pub(crate) fn specs(member: &MemberName) -> Vec<ToolSpec> {
+        pub(crate) fn specs(place: Place) -> Vec<ToolSpec> {
             let mut specs = Vec::new();
-            // P13: only the Lead is offered what only the Lead may do.
-            if member.is_lead() {
-                $(specs.push(spec::<$lead>());)*
+            match place.scope {
+                $($scope => {
+                    if place.spawns() {
+                        $(specs.push(spec::<$spawning>());)*
+                    }
+                    $(specs.push(spec::<$all>());)*
+                })*
             }
-            $(specs.push(spec::<$all>());)*
             specs
         }
 
         /// A member's team tools.
-        pub(crate) fn tools(member: &MemberName, team: TeamHandle) -> Vec<Arc<dyn Tool>> {
+        pub(crate) fn tools(place: Place, team: TeamHandle) -> Vec<Arc<dyn Tool>> {
             let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-            if member.is_lead() {
-                $(tools.push(Arc::new(Bound::<$lead> { team: team.clone(), tool: PhantomData }));)*
+            match place.scope {
+                $($scope => {
+                    if place.spawns() {
+                        $(tools.push(Arc::new(Bound::<$spawning> {
+                            team: team.clone(),
+                            tool: PhantomData,
+                        }));)*
+                    }
+                    $(tools.push(Arc::new(Bound::<$all> {
+                        team: team.clone(),
+                        tool: PhantomData,
+                    }));)*
+                })*
             }
-            $(tools.push(Arc::new(Bound::<$all> { team: team.clone(), tool: PhantomData }));)*
             tools
         }
 
-        /// Says whether a name is one of the nine.
+        /// Says whether a name is one of theirs.
         pub(crate) fn is_team_tool(name: &str) -> bool {
-            [$(<$lead>::NAME,)* $(<$all>::NAME),*].contains(&name)
+            [$($(<$spawning>::NAME,)* $(<$all>::NAME,)*)*].contains(&name)
         }
     };
 }
 
-nine! {
-    all: [
-        send_message::SendMessage,
-        list_agents::ListAgents,
-        wait_agent::WaitAgent,
-        task_create::TaskCreate,
-        task_list::TaskList,
-        task_get::TaskGet,
-        task_update::TaskUpdate,
-    ],
-    lead: [spawn_teammate::SpawnTeammate, interrupt_agent::InterruptAgent]
+scopes! {
+    Scope::Team => {
+        all: [
+            send_message::SendMessage,
+            list_agents::ListAgents,
+            wait_agent::WaitAgent,
+            task_create::TaskCreate,
+            task_list::TaskList,
+            task_get::TaskGet,
+            task_update::TaskUpdate,
+        ],
+        spawning: [spawn_teammate::SpawnTeammate, interrupt_agent::InterruptAgent]
+    },
+    Scope::Subagents => {
+        all: [adjacent::SendMessage],
+        spawning: [
+            adjacent::SpawnAgent,
+            adjacent::ListAgents,
+            adjacent::WaitAgent,
+            adjacent::InterruptAgent,
+        ]
+    },
 }
 
 /// The result of a call that was cut off after it had its effect.

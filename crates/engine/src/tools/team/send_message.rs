@@ -5,7 +5,7 @@ use crate::ports::{Effect, ToolScope};
 use crate::team::{Acceptance, TeamHandle};
 use async_trait::async_trait;
 use longboat_core::content::ToolOutcome;
-use longboat_core::id::{MemberName, MessageId};
+use longboat_core::id::MessageId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +17,15 @@ pub(super) struct SendMessage;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The name of the member who is to read it: "lead" or a teammate's name.
-    target: String,
+    pub(super) target: String,
     /// What it is to know or do.
-    message: String,
+    pub(super) message: String,
 }
 
 #[derive(Serialize)]
 struct Sent<'a> {
     message_id: &'a MessageId,
-    to: &'a MemberName,
+    to: &'a str,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -53,7 +53,7 @@ impl TeamTool for SendMessage {
     }
 }
 
-pub(super) fn recalled(message: &MessageId, to: &MemberName) -> ToolOutcome {
+pub(super) fn recalled(message: &MessageId, to: &str) -> ToolOutcome {
     let note =
         "the call was cut off after the message was queued; it is delivered without another send";
     json(&Sent { message_id: message, to, status: "queued", note: Some(note.to_owned()) })
