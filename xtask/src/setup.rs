@@ -15,6 +15,7 @@ const PROGRAMS: &[Needed] = &[
     (&["curl", "--version"], "curl"),
     (&["setsid", "--version"], "util-linux"),
     (&["python3", "-c", "import ensurepip, venv"], "python3-venv"),
+    (&["pgrep", "--version"], "procps"),
     (&["node", "--version"], "nodejs"),
     (&["npm", "--version"], "npm"),
 ];

@@ -1,16 +1,19 @@
 //! The composition root: the one place that picks a clock, ids, a store, models and tools.
 
 use crate::args::{BudgetArgs, ModelArgs};
-use crate::config::{Config, ConfigError, ModelName, Provider};
+use crate::config::{Config, ConfigError, ModelName, Provider, servers};
+use crate::exit::CommandError;
 use crate::roles;
+use crate::toolboxes::Toolboxes;
 use longboat_core::content::Wire;
 use longboat_core::id::SessionId;
 use longboat_core::limits::Limits;
 use longboat_core::price::Cost;
 use longboat_core::time::Timestamp;
-use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings, Teams};
+use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings, Teams, Toolbox};
+use longboat_mcp::McpServers;
 use longboat_model::{Model, connect};
-use longboat_store::{Holder, OpenError, SqliteStore};
+use longboat_store::{Holder, SqliteStore};
 use longboat_workspace::{WorkspaceSettings, WorkspaceTools};
 use rand::Rng;
 use std::collections::{BTreeMap, HashMap};
@@ -59,15 +62,28 @@ pub(crate) struct Assembly {
     pub(crate) store: Arc<SqliteStore>,
     /// What is noteworthy about how it was put together.
     pub(crate) warnings: Vec<String>,
+    servers: Arc<McpServers>,
+}
+
+impl Assembly {
+    /// Ends what was started, and lets the store go.
+    pub(crate) async fn close(&self) {
+        self.servers.close().await;
+        self.store.close().await;
+    }
 }
 
 /// Joins the parts, and takes the store into possession.
-pub(crate) fn assemble(config: &Config, budget: BudgetArgs) -> Result<Assembly, OpenError> {
+pub(crate) async fn assemble(
+    config: &Config,
+    budget: BudgetArgs,
+) -> Result<Assembly, CommandError> {
+    let servers = servers(config)?;
     let command: Vec<String> = std::env::args().take(2).collect();
     let holder =
         Holder { pid: std::process::id(), started: SystemClock.now(), command: command.join(" ") };
     let store = Arc::new(SqliteStore::open(&config.store, &holder)?);
-    let (roles, warnings) = roles::read(&config.workspace);
+    let (roles, mut warnings) = roles::read(&config.workspace);
     let mut settings = Settings::new(config.spill());
     settings.limits = limits(config);
     settings.budget = self::budget(config, budget);
@@ -78,21 +94,26 @@ pub(crate) fn assemble(config: &Config, budget: BudgetArgs) -> Result<Assembly, 
     if let Some(seconds) = config.file.agents.release_after_s {
         settings.release_after = Duration::from_secs(seconds);
     }
+    // The store comes first: a run that cannot have it starts nothing.
+    let servers = Arc::new(McpServers::start(servers).await);
+    for state in servers.states() {
+        let of = |problem| format!("MCP server {}: {problem}", state.name);
+        warnings.extend(state.problems.iter().map(of));
+    }
+    let workspace = WorkspaceTools::new(workspace_settings(config));
+    let toolboxes: Vec<Arc<dyn Toolbox>> = vec![Arc::new(workspace), Arc::clone(&servers) as _];
     let ports = Ports {
         store: Arc::clone(&store) as Arc<dyn longboat_store::Store>,
         models: Arc::new(ConfiguredModels::new(config.providers.clone())),
-        toolbox: Arc::new(WorkspaceTools::new(workspace_settings(config))),
+        toolbox: Arc::new(Toolboxes(toolboxes)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
     };
-    Ok(Assembly { teams: Teams::new(ports, settings), store, warnings })
+    Ok(Assembly { teams: Teams::new(ports, settings), store, warnings, servers })
 }
 
 /// The model to use: the flag's, the environment's or the file's, checked.
-pub(crate) fn choose_model(
-    config: &Config,
-    args: &ModelArgs,
-) -> Result<ModelName, crate::exit::CommandError> {
+pub(crate) fn choose_model(config: &Config, args: &ModelArgs) -> Result<ModelName, CommandError> {
     let named = args.model.as_ref().or(config.default_model.as_ref());
     let mut text = named.cloned().ok_or(ConfigError::NoModel)?;
     let known = |text: &str| ModelName::parse(text, &config.providers).is_ok();

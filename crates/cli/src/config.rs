@@ -2,9 +2,11 @@
 //! ones over earlier ones. This is the only place that reads the environment.
 
 mod file;
+mod mcp;
 mod provider;
 
 pub(crate) use file::ConfigError;
+pub(crate) use mcp::servers;
 pub(crate) use provider::{ModelName, Provider};
 
 use crate::args::GlobalArgs;
@@ -74,6 +76,9 @@ impl Config {
             if !trusted && !set.providers.is_empty() {
                 return Err(ConfigError::ProjectProviders { path: path.display().to_string() });
             }
+            if !trusted && !set.mcp.is_empty() {
+                return Err(ConfigError::ProjectServers { path: path.display().to_string() });
+            }
             file = file.under(set);
         }
         let given = global.store.clone();
@@ -127,7 +132,8 @@ impl Config {
 }
 
 /// The configuration files, the weakest first, and whether the user wrote them: a checkout's own may
-/// come from anybody, so it cannot say where keys are sent.
+/// come from anybody, so it cannot say where keys are sent or which
+/// servers are started.
 fn files(global: &GlobalArgs, environment: &Environment, workspace: &Path) -> Vec<(PathBuf, bool)> {
     if let Some(only) = &global.config {
         return vec![(only.clone(), true)];

@@ -10,6 +10,7 @@ mod live;
 mod reach;
 mod report;
 mod roles;
+mod toolboxes;
 
 use args::{Command, CommandLine};
 use clap::Parser;

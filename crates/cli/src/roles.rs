@@ -84,7 +84,7 @@ fn parse(text: &str, stem: &str) -> Result<(String, Role), String> {
             "model" => {
                 role.model = Some(value).filter(|model| !model.is_empty() && model != "inherit")
             }
-            "tools" => role.tools = Some(list(&value)),
+            "tools" => role.tools = Some(list(&value).into_iter().map(server_tools).collect()),
             _ => {}
         }
     }
@@ -105,6 +105,16 @@ fn list(value: &str) -> Vec<String> {
     items.filter(|item| !item.is_empty()).collect()
 }
 
+/// What other programs call a server's tools, in our words: all of them are `NAME__*`, one is
+/// `NAME__tool`.
+fn server_tools(tool: String) -> String {
+    match tool.strip_prefix("mcp__") {
+        Some(rest) if rest.contains("__") => rest.to_owned(),
+        Some(server) => format!("{server}__*"),
+        None => tool,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +130,13 @@ mod tests {
             tools: Some(vec!["read".to_owned(), "grep".to_owned()]),
         };
         assert_eq!((name.as_str(), role), ("reviewer", expected));
+    }
+
+    #[test]
+    fn tools_of_servers_are_named_in_either_way() {
+        let text = "---\nname: a\ntools: mcp__docs, mcp__Web__Fetch, time__*, Read\n---\nx\n";
+        let (_, role) = parse(text, "a").unwrap();
+        assert_eq!(role.tools.unwrap(), ["docs__*", "web__fetch", "time__*", "read"]);
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use ports::{
     parse_arguments,
 };
 pub use settings::{Budget, Role, Settings};
+pub use supervise::Supervisor;
 pub use team::{
     Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TeamFault,
     TeamHandle, TeamView,

@@ -71,6 +71,20 @@ pub trait Toolbox: Send + Sync + std::fmt::Debug {
     /// The tools of one activation of one session: whatever they remember (such as which version of
     /// a file was read) lives as long as it.
     fn open(&self, session: &SessionId) -> Vec<Arc<dyn Tool>>;
+
+    /// Whether a new member, of this role if it has one, is offered the tool. What a session is
+    /// offered is decided once, when it is made.
+    fn offers(&self, tool: &str, member: &MemberName, role: Option<&str>) -> bool {
+        let _everybody = (tool, member, role);
+        true
+    }
+
+    /// Stands in for a tool that a session's log offers and that [`open`](Self::open) does not give
+    /// now. `None` when no tool of this box can have had that name.
+    fn absent(&self, offered: &ToolSpec) -> Option<Arc<dyn Tool>> {
+        let _unknown = offered;
+        None
+    }
 }
 
 /// Finds models by the names the configuration gives them.

@@ -51,7 +51,8 @@ pub struct Role {
     pub prompt: String,
     /// The model it runs on; the Lead's when `None`.
     pub model: Option<String>,
-    /// The workspace tools it has, by name; all of them when `None`. The team's own always stay.
+    /// The tools it has, by name in small letters, or by how their names begin: `docs__*`; all of
+    /// them when `None`. The team's own always stay.
     pub tools: Option<Vec<String>>,
 }
 

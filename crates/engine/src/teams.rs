@@ -10,11 +10,12 @@ use crate::team::{TeamActor, TeamHandle, completed_turns, lead_system, runnable}
 use crate::tools::ToolSet;
 use crate::tools::team::Place;
 use longboat_core::content::ToolSpec;
-use longboat_core::id::{SessionId, TeamId};
+use longboat_core::id::{MemberName, SessionId, TeamId};
 use longboat_core::log::{Event, Scope, SessionKind};
 use longboat_core::session::{SessionState, forked_tail};
 use longboat_core::team::TeamState;
 use longboat_store::{Store, StoreError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 
@@ -215,8 +216,8 @@ struct Opening {
 impl Opening {
     fn configure(&mut self, parts: &Parts, cwd: &str, model: String) {
         let system = lead_system(&parts.settings, cwd).into();
-        let place = Place::root(parts.settings.scope);
-        let tools = parts.offered(&self.session, place, None);
+        let (place, lead) = (Place::root(parts.settings.scope), MemberName::lead());
+        let tools = parts.offered(&self.session, place, (&lead, None), None);
         self.events.push((None, Event::SessionConfigured { model, system, tools }));
     }
 }
@@ -227,17 +228,19 @@ impl Parts {
         &self,
         session: &SessionId,
         place: Place,
+        (name, role): (&MemberName, Option<&str>),
         allowed: Option<&[String]>,
     ) -> Arc<[ToolSpec]> {
         let own = crate::tools::team::specs(place);
         let others = self.toolbox.open(session).into_iter().map(|tool| tool.spec());
-        let others =
-            others.filter(|spec| allowed.is_none_or(|allowed| allowed.contains(&spec.name)));
+        let others = others
+            .filter(|spec| self.toolbox.offers(&spec.name, name, role))
+            .filter(|spec| allowed.is_none_or(|allowed| allows(allowed, &spec.name)));
         own.into_iter().chain(others).collect()
     }
 
     /// The tools of one activation: those the session's log offers, as far as there still are any
-    /// of that name.
+    /// of that name, or something that stands in for one.
     pub(crate) fn tools_for(
         &self,
         place: Place,
@@ -246,13 +249,37 @@ impl Parts {
     ) -> Arc<ToolSet> {
         let own = crate::tools::team::tools(place, team);
         let all = own.into_iter().chain(self.toolbox.open(state.id()));
-        let offered: Vec<&str> = state
-            .configuration()
-            .map(|configuration| {
-                configuration.tools.iter().map(|tool| tool.name.as_str()).collect()
-            })
-            .unwrap_or_default();
-        let tools = all.filter(|tool| offered.contains(&tool.spec().name.as_str()));
+        let mut all: BTreeMap<String, _> = all.map(|tool| (tool.spec().name, tool)).collect();
+        let offered = state.configuration().map(|configuration| Arc::clone(&configuration.tools));
+        let tools = offered.iter().flat_map(|offered| offered.iter());
+        let tools =
+            tools.filter_map(|spec| all.remove(&spec.name).or_else(|| self.toolbox.absent(spec)));
         Arc::new(ToolSet::new(tools.collect()))
+    }
+}
+
+/// Whether a role's list names a tool, by its name or as `beginning*`.
+fn allows(allowed: &[String], tool: &str) -> bool {
+    // The lists are in small letters, whatever the tools' names are in.
+    let tool = tool.to_ascii_lowercase();
+    allowed.iter().any(|entry| match entry.strip_suffix('*') {
+        Some(beginning) if !beginning.is_empty() => tool.starts_with(beginning),
+        _ => *entry == tool,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::allows;
+
+    #[test]
+    fn a_role_names_tools_one_by_one_or_by_how_they_begin() {
+        let allowed = ["read".to_owned(), "docs__*".to_owned(), "*".to_owned()];
+        for tool in ["read", "docs__search", "docs__Find"] {
+            assert!(allows(&allowed, tool), "{tool}");
+        }
+        for tool in ["reads", "docs", "docs_search", "write"] {
+            assert!(!allows(&allowed, tool), "{tool}");
+        }
     }
 }

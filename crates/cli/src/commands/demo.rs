@@ -59,7 +59,7 @@ pub(crate) async fn run(
     let before = test_before(&place).await?;
     // Lives until the end of the demo.
     let _server = provide(&mut config, pace).await?;
-    let assembly = assemble(&config, BudgetArgs::default())?;
+    let assembly = assemble(&config, BudgetArgs::default()).await?;
     let cwd = config.workspace.display().to_string();
     let team = assembly.teams.create(cwd, lead_model(args.wire)).await?;
     let mut display = Display::new(showing, team.team().lead().clone(), config.prices());
@@ -76,7 +76,7 @@ pub(crate) async fn run(
         Left::Stopped => Vec::new(),
     };
     let code = tell(&left, &team, showing, &config)?;
-    assembly.store.close().await;
+    assembly.close().await;
     Ok(conclude(code, &verdict))
 }
 

@@ -1,15 +1,17 @@
 //! `longboat doctor`: what is wrong with the store, the sessions in it and the settings, and what to
-//! do about each. It reads and changes nothing, so it works beside a run.
+//! do about each. It changes nothing, so it works beside a run; MCP servers are started to see whether
+//! they do.
 
 use super::look::{Failure, write_json};
 use crate::args::ModelArgs;
 use crate::assemble::choose_model;
-use crate::config::Config;
+use crate::config::{Config, servers};
 use crate::exit::{self, CommandError};
 use crate::reach::listens;
 use crate::report::{LoggedStatus, MessageState, TeamStory, list_sessions, one_line, read_team};
 use crate::roles;
 use longboat_core::price::Prices;
+use longboat_mcp::McpServers;
 use longboat_store::{OpenError, SqliteStore};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -49,6 +51,7 @@ impl Finding {
 /// Looks at everything. Ends with 1 when something is wrong.
 pub(crate) async fn run(args: &DoctorArgs, config: &Config) -> Result<u8, CommandError> {
     let mut findings = settings(config).await;
+    mcp(config, &mut findings).await;
     match SqliteStore::open_read_only(&config.store) {
         Ok(store) => {
             let shown = config.store.display().to_string();
@@ -106,6 +109,30 @@ async fn settings(config: &Config) -> Vec<Finding> {
     findings
         .extend(warnings.into_iter().map(|warning| Finding::new(Grade::Wrong, "role", warning)));
     findings
+}
+
+/// The MCP servers: each is started, asked for its tools, and ended.
+async fn mcp(config: &Config, findings: &mut Vec<Finding>) {
+    let servers = match servers(config) {
+        Ok(servers) => McpServers::start(servers).await,
+        Err(error) => {
+            findings.push(Finding::new(Grade::Wrong, "mcp", error.to_string()));
+            return;
+        }
+    };
+    for state in servers.states() {
+        let about = format!("mcp {}", state.name);
+        if state.runs {
+            let says = match state.tools.as_slice() {
+                [] => "it offers no tools".to_owned(),
+                tools => tools.join(", "),
+            };
+            findings.push(Finding::new(Grade::Good, &about, says));
+        }
+        let wrong = state.problems.iter();
+        findings.extend(wrong.map(|problem| Finding::new(Grade::Wrong, &about, problem)));
+    }
+    servers.close().await;
 }
 
 /// The file as SQLite sees it.

@@ -17,12 +17,12 @@ pub(crate) struct ForkArgs {
 
 /// Makes the new session and prints its id. It has a team of its own, without members.
 pub(crate) async fn run(args: &ForkArgs, config: &Config) -> Result<u8, CommandError> {
-    let assembly = assemble(config, BudgetArgs::default())?;
+    let assembly = assemble(config, BudgetArgs::default()).await?;
     let from = pick(&*assembly.store, &args.id, config).await?;
     let team = assembly.teams.fork(&from).await?;
     team.close().await;
     let written = writeln!(io::stdout().lock(), "{}", team.team());
     written.map_err(|source| CommandError::Io { doing: "writing the new session's id", source })?;
-    assembly.store.close().await;
+    assembly.close().await;
     Ok(exit::DONE)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn run(
     config: &Config,
 ) -> Result<u8, CommandError> {
     let prompt = args.prompt.as_deref().map(read_prompt).transpose()?;
-    let assembly = assemble(config, args.budget)?;
+    let assembly = assemble(config, args.budget).await?;
     let asked = pick(&*assembly.store, &args.id, config).await?;
     let lead = lead_of(&asked);
     let team = assembly.teams.resume(&lead).await?;
@@ -41,6 +41,9 @@ pub(crate) async fn run(
     let mut display = Display::new(showing, lead.clone(), config.prices());
     if lead != asked {
         display.say(&format!("{asked} is a teammate; its whole team goes on"));
+    }
+    for warning in &assembly.warnings {
+        display.say(&format!("passed over {warning}"));
     }
     display.say(&format!("session {lead} goes on"));
     let begin = async {
@@ -52,7 +55,7 @@ pub(crate) async fn run(
     let left = follow(&team, &mut display, Since::Now, begin).await?;
     team.close().await;
     let code = tell(&left, &team, showing, config)?;
-    assembly.store.close().await;
+    assembly.close().await;
     Ok(code)
 }
 

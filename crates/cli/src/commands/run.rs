@@ -36,7 +36,7 @@ pub(crate) async fn run(
     let model = choose_model(config, &args.model)?;
     listens(config, &model).await?;
     let model = model.to_string();
-    let assembly = assemble(config, args.budget)?;
+    let assembly = assemble(config, args.budget).await?;
     let teams = &assembly.teams;
     let workspace = config.workspace.display().to_string();
     let team = teams.create(workspace.clone(), model.clone()).await?;
@@ -50,7 +50,7 @@ pub(crate) async fn run(
     let left = follow(&team, &mut display, Since::Start, begin).await?;
     team.close().await;
     let code = tell(&left, &team, showing, config)?;
-    assembly.store.close().await;
+    assembly.close().await;
     Ok(code)
 }
 

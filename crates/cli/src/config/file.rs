@@ -1,5 +1,6 @@
 //! The files: TOML, with every key known. A key that is not is an error that names the nearest.
 
+use super::mcp::{self, McpRefused, McpSection};
 use longboat_core::log::Scope;
 use longboat_core::price::Price;
 use serde::Deserialize;
@@ -97,6 +98,17 @@ pub(crate) enum ConfigError {
         /// Which file.
         path: String,
     },
+    /// A checkout says which programs to start.
+    #[error(
+        "{path} has [mcp], which could start any program on your machine: put it into ~/.config/longboat/longboat.toml, or name the file with --config"
+    )]
+    ProjectServers {
+        /// Which file.
+        path: String,
+    },
+    /// An MCP server's section is wrong.
+    #[error(transparent)]
+    Mcp(#[from] McpRefused),
     /// The model's provider is unknown.
     #[error(
         "the model {model:?} names no known provider; the providers are {known}: write PROVIDER/MODEL"
@@ -119,6 +131,7 @@ pub(crate) struct ConfigFile {
     pub(crate) tools: ToolsSection,
     pub(crate) agents: AgentsSection,
     pub(crate) budget: BudgetSection,
+    pub(crate) mcp: BTreeMap<String, McpSection>,
     /// By the beginning of a model's name.
     pub(crate) prices: BTreeMap<String, Price>,
 }
@@ -180,8 +193,10 @@ pub(crate) struct BudgetSection {
 }
 
 /// The keys of each table, `*` for names that people choose.
-const KEYS: [(&str, &[&str]); 10] = [
-    ("", &["model", "providers", "limits", "tools", "agents", "budget", "prices"]),
+const KEYS: [(&str, &[&str]); 12] = [
+    ("", &["model", "providers", "limits", "tools", "agents", "budget", "prices", "mcp"]),
+    ("mcp.*", mcp::KEYS),
+    ("mcp", &[]),
     ("budget", &["turns", "tokens", "minutes", "cost"]),
     ("prices", &[]),
     ("prices.*", &["input", "output", "cached", "cache_write"]),
@@ -215,6 +230,8 @@ impl ConfigFile {
             let below = self.providers.remove(&name).unwrap_or_default();
             self.providers.insert(name, section.or(below));
         }
+        // A server is said whole: halves of two would be a third that nobody wrote.
+        self.mcp.extend(over.mcp);
         self.limits = LimitsSection {
             teammates: over.limits.teammates.or(self.limits.teammates),
             live_tasks: over.limits.live_tasks.or(self.limits.live_tasks),
@@ -345,8 +362,9 @@ fn check_keys(path: &str, at: &str, table: &toml::Table) -> Result<(), ConfigErr
             let nearest = nearest(key, known);
             return Err(ConfigError::UnknownKey { path: path.to_owned(), key: full, nearest });
         }
-        // Headers are named by people.
-        if let (Some(below), true) = (value.as_table(), key != "headers") {
+        // Headers and variables are named by people.
+        let free = key == "headers" || (pattern == "mcp.*" && key == "env");
+        if let (Some(below), false) = (value.as_table(), free) {
             check_keys(path, &full, below)?;
         }
     }

@@ -9,6 +9,7 @@
 )]
 
 mod kills;
+mod mcp;
 mod place;
 mod refusals;
 mod runs;

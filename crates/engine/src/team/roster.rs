@@ -164,7 +164,8 @@ impl TeamActor {
         };
         let system = policy::child(&self.parts.settings, place, request, role.as_ref(), &cwd);
         let allowed = role.as_ref().and_then(|role| role.tools.clone());
-        let tools = self.parts.offered(session, place, allowed.as_deref());
+        let member = (&request.name, request.role.as_deref());
+        let tools = self.parts.offered(session, place, member, allowed.as_deref());
         self.writer.append(session, None, created);
         for record in prefix {
             self.writer.append_at(session, record.at, record.key, record.event);
