@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 /// The records that a session needs before it can go on after its process died. A request without
 /// a reply is closed, to be made again; a call that had begun is answered with what `settle` finds
-/// out; a call that had not begun is left to be run. The turn stays open and goes on.
+/// out, or left open where it finds that the call may simply be made again; a call that had not begun
+/// is left to be run. The turn stays open and goes on.
 pub fn repair(
     state: &SessionState,
-    settle: &mut dyn FnMut(&Origin, &Call) -> ToolOutcome,
+    settle: &mut dyn FnMut(&Origin, &Call) -> Option<ToolOutcome>,
 ) -> Vec<Event> {
     match state.phase() {
         Phase::Idle | Phase::Between { .. } => Vec::new(),
@@ -23,7 +24,10 @@ pub fn repair(
             .iter()
             .zip(0..)
             .filter(|(call, _)| call.progress == Progress::Started)
-            .map(|(call, index)| answer(state, *step, index, call, settle))
+            .filter_map(|(call, index)| {
+                let outcome = settle(&origin(state, *step, index), call)?;
+                Some(answer(*step, index, call, outcome))
+            })
             .collect(),
     }
 }
@@ -47,7 +51,10 @@ pub fn cut_short(
                 .iter()
                 .zip(0..)
                 .filter(|(call, _)| call.progress != Progress::Answered)
-                .map(|(call, index)| answer(state, *step, index, call, settle))
+                .map(|(call, index)| {
+                    let outcome = settle(&origin(state, *step, index), call);
+                    answer(*step, index, call, outcome)
+                })
                 .collect();
             events.push(Event::StepEnded { step: *step, outcome: StepOutcome::Whole });
             events
@@ -70,14 +77,10 @@ pub fn forked_tail(state: &SessionState) -> Vec<Event> {
     }]
 }
 
-fn answer(
-    state: &SessionState,
-    step: StepNo,
-    index: u32,
-    call: &Call,
-    settle: &mut dyn FnMut(&Origin, &Call) -> ToolOutcome,
-) -> Event {
-    let origin = Origin { session: state.id().clone(), step, index };
-    let outcome = Arc::new(settle(&origin, call));
-    Event::ToolResult { step, index, call: call.call.id.clone(), outcome }
+fn origin(state: &SessionState, step: StepNo, index: u32) -> Origin {
+    Origin { session: state.id().clone(), step, index }
+}
+
+fn answer(step: StepNo, index: u32, call: &Call, outcome: ToolOutcome) -> Event {
+    Event::ToolResult { step, index, call: call.call.id.clone(), outcome: Arc::new(outcome) }
 }

@@ -115,7 +115,7 @@ impl Played {
     /// Dies, and comes back from what is on disk.
     fn restart(&mut self) {
         self.state = replay(&self.log);
-        let events = repair(&self.state, &mut |_, _| ToolOutcome::error("outcome unknown"));
+        let events = repair(&self.state, &mut |_, _| Some(ToolOutcome::error("outcome unknown")));
         self.append_all(events);
     }
 }

@@ -371,7 +371,12 @@ impl TeamActor {
             return;
         };
         if calls.iter().any(|call| call.progress == Progress::Started) {
-            self.order(session, Order::Continue);
+            let again = self.residents.get_mut(session).map(|r| std::mem::take(&mut r.again));
+            let calls = again.unwrap_or_default();
+            let cancel = self.turn_token(session);
+            let order =
+                if calls.is_empty() { Order::Continue } else { Order::Run { step, calls, cancel } };
+            self.order(session, order);
             return;
         }
         let batch = resident.tools.startable(calls);

@@ -9,7 +9,7 @@ use crate::load::{LoadError, load_session};
 use crate::supervise::Supervisor;
 use crate::tools;
 use crate::tools::ToolSet;
-use longboat_core::content::{ToolOutcome, ToolStatus};
+use longboat_core::content::{ToolCall, ToolOutcome, ToolStatus};
 use longboat_core::id::{
     EventKey, ItemId, MemberName, MessageId, Origin, SessionId, StepNo, TurnNo,
 };
@@ -38,6 +38,8 @@ pub(super) struct Resident {
     pub(super) parked: Option<ReplyTo<Order>>,
     pub(super) turn: Option<(TurnNo, CancellationToken)>,
     pub(super) idle_since: Option<Instant>,
+    /// Calls that a former life of the process began, and that had no effect: they are made again.
+    pub(super) again: Vec<(u32, ToolCall)>,
     /// The provider found the last request too long.
     pub(super) overflowed: bool,
     /// Owed messages that the log held when it was read.
@@ -66,7 +68,11 @@ impl TeamActor {
     pub(super) async fn start(&mut self) {
         let lead = self.writer.lead().clone();
         let effects = match self.writer.session(&lead) {
-            Some(state) => recorded_effects(&*self.parts.store, &lead, state).await,
+            // A store that fails here fails again at the first commit, which is where that is
+            // handled; an effect that was overlooked cannot be had twice under its key.
+            Some(state) => {
+                recorded_effects(&*self.parts.store, &lead, state).await.unwrap_or_default()
+            }
             None => Vec::new(),
         };
         self.effects.extend(effects);
@@ -110,7 +116,7 @@ impl TeamActor {
         let Some(state) = self.writer.session(session) else { return };
         let effects = std::mem::take(&mut self.effects);
         let events =
-            repair(state, &mut |origin, call| settled(&effects, origin, call, Ending::Restart));
+            repair(state, &mut |origin, call| left(&effects, origin, call, Ending::Restart));
         self.effects = effects;
         let place = self.place_of(&name);
         let tools = self.parts.tools_for(place, state, self.handle());
@@ -139,11 +145,25 @@ impl TeamActor {
             parked: None,
             turn: None,
             idle_since: None,
+            again: self.begun(session),
             overflowed: false,
             already,
         };
         self.residents.insert(session.clone(), resident);
         self.advance(session);
+    }
+
+    /// The calls of a session that have begun and have no result.
+    fn begun(&self, session: &SessionId) -> Vec<(u32, ToolCall)> {
+        match self.writer.session(session).map(|state| state.phase()) {
+            Some(Phase::Calling { calls, .. }) => calls
+                .iter()
+                .zip(0..)
+                .filter(|(call, _)| call.progress == Progress::Started)
+                .map(|(call, index)| (index, call.call.clone()))
+                .collect(),
+            Some(Phase::Idle | Phase::Between { .. } | Phase::Asking { .. }) | None => Vec::new(),
+        }
     }
 
     /// Begins to bring a member back, now, whatever the backoff says.
@@ -407,7 +427,7 @@ impl TeamActor {
             let Some(state) = self.writer.session(&session) else { continue };
             let effects = std::mem::take(&mut self.effects);
             let events =
-                repair(state, &mut |origin, call| settled(&effects, origin, call, Ending::Stop));
+                repair(state, &mut |origin, call| left(&effects, origin, call, Ending::Stop));
             self.effects = effects;
             self.append_all(&session, events);
             if let Some(resident) = self.residents.get(&session) {
@@ -425,8 +445,21 @@ enum Ending {
     Interrupt,
 }
 
-/// The result of a call that was cut off. What a Team tool did is known exactly; of any other tool
-/// only that it began.
+/// The result of a begun call whose process ends, or `None` for one that is made again by the next:
+/// a team's tool whose effect is not on record had none, and under the call's key it has it once.
+fn left(
+    effects: &std::collections::BTreeMap<String, Effect>,
+    origin: &Origin,
+    call: &Call,
+    ending: Ending,
+) -> Option<ToolOutcome> {
+    let recorded = effects.contains_key(origin.key().as_str());
+    let again = tools::team::is_team_tool(&call.call.name) && !recorded;
+    (!again).then(|| settled(effects, origin, call, ending))
+}
+
+/// The result of a call that was cut off. What a team's tool did is known exactly; of any other only
+/// that it began.
 fn settled(
     effects: &std::collections::BTreeMap<String, Effect>,
     origin: &Origin,
@@ -437,27 +470,19 @@ fn settled(
         return tools::team::recalled(effect);
     }
     let exact = tools::team::is_team_tool(&call.call.name) || call.progress == Progress::Waiting;
-    let (status, text) = match (ending, exact) {
-        (Ending::Interrupt, true) => {
+    let (status, text) = match ending {
+        Ending::Interrupt if exact => {
             (ToolStatus::Interrupted, "interrupted before it had any effect")
         }
-        (Ending::Interrupt, false) => (
+        Ending::Interrupt => (
             ToolStatus::Interrupted,
             "interrupted while it ran; some of its effects may have happened",
         ),
-        (Ending::Restart, true) => (
-            ToolStatus::Interrupted,
-            "interrupted by restart before it had any effect; call it again if it is still wanted",
-        ),
-        (Ending::Stop, true) => (
-            ToolStatus::Interrupted,
-            "stopped before it had any effect; call it again if it is still wanted",
-        ),
-        (Ending::Restart, false) => (
+        Ending::Restart => (
             ToolStatus::Unknown,
             "outcome unknown: interrupted by restart; check whether it took effect before you run it again",
         ),
-        (Ending::Stop, false) => (
+        Ending::Stop => (
             ToolStatus::Unknown,
             "outcome unknown: longboat was stopped while it ran; check whether it took effect before you run it again",
         ),
@@ -492,7 +517,7 @@ async fn bring_back(
     }
     runnable(parts, &state).await.map_err(Cause::passing)?;
     let already = found_in_log(store, &member.session, owed).await?;
-    let effects = recorded_effects(store, lead, &state).await;
+    let effects = recorded_effects(store, lead, &state).await?;
     Ok(Back { state, already, effects })
 }
 
@@ -540,15 +565,17 @@ async fn recorded_effects(
     store: &dyn Store,
     lead: &SessionId,
     state: &SessionState,
-) -> Vec<(String, Effect)> {
-    let Phase::Calling { step, calls, .. } = state.phase() else { return Vec::new() };
+) -> Result<Vec<(String, Effect)>, LoadError> {
+    let Phase::Calling { step, calls, .. } = state.phase() else { return Ok(Vec::new()) };
     let mut effects = Vec::new();
     for (call, index) in calls.iter().zip(0..) {
         if call.progress != Progress::Started {
             continue;
         }
         let key = Origin { session: state.id().clone(), step: *step, index }.key();
-        let Ok(Some(stored)) = store.find(lead, &key).await else { continue };
+        let found = store.find(lead, &key).await;
+        let found = found.map_err(|source| LoadError::Store { session: lead.clone(), source })?;
+        let Some(stored) = found else { continue };
         let Ok(record) = crate::load::decode_stored(stored) else { continue };
         let effect = match record.event {
             Event::TeamMessageQueued { message, to, .. } => {
@@ -560,5 +587,5 @@ async fn recorded_effects(
         };
         effects.push((key.into(), effect));
     }
-    effects
+    Ok(effects)
 }

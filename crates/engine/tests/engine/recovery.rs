@@ -1,8 +1,11 @@
 //! Coming back: what is owed is delivered in order, once, and what was open goes on.
 
 use super::delivery::{done, look, send, spawn, wait};
-use longboat_core::id::{EventKey, ItemId, MemberName, MessageId, SessionId, TeamId};
-use longboat_core::log::{Event, InboxItem, Lane, Sender, Source, encode};
+use longboat_core::content::{FinishReason, Reply, ReplyBlock, ToolCall, Usage, Wire};
+use longboat_core::id::{
+    CallId, EventKey, ItemId, MemberName, MessageId, Origin, SessionId, TeamId,
+};
+use longboat_core::log::{ActivityChange, Event, InboxItem, Lane, Sender, Source, Trigger, encode};
 use longboat_core::time::Timestamp;
 use longboat_engine::Notice;
 use longboat_scripted::{Agent, Hold, Point};
@@ -231,4 +234,61 @@ async fn p20_a_target_whose_log_is_damaged_is_reported_to_sender_and_lead_with_w
         told.contains("[notice]\\nworker cannot read its mail")
             && told.contains("Still owed to it: m1")
     );
+}
+
+#[tokio::test]
+async fn p2_a_team_call_that_was_begun_and_had_no_effect_is_made_by_the_next_process_once() {
+    for had_effect in [false, true] {
+        let world = World::of(two()).await;
+        let life = rested(&world).await;
+        let lead = SessionId::new("s-1").unwrap();
+        let state = longboat_engine::load_session(&*life.store, &lead).await.unwrap();
+        let (turn, step) = (state.last_turn().next(), state.last_step().next());
+        let id = ItemId::new("by hand").unwrap();
+        let item = InboxItem { id: id.clone(), source: Source::Human, text: "again".into() };
+        let call = CallId::new("c").unwrap();
+        let arguments = r#"{"target":"worker","message":"by hand"}"#.to_owned();
+        let blocks = vec![ReplyBlock::ToolCall(ToolCall {
+            id: call.clone(),
+            name: "send_message".to_owned(),
+            arguments,
+        })];
+        let usage = Usage::default();
+        let reply = Reply { wire: Wire::OpenaiChat, blocks, finish: FinishReason::Done, usage };
+        let events = [
+            Event::InboxInserted { lane: Lane::NextTurn, item: item.into() },
+            Event::TurnStarted { turn, trigger: Trigger::Prompt },
+            Event::TeamActivity {
+                team: team(),
+                member: MemberName::lead(),
+                change: ActivityChange::TurnStarted { turn },
+            },
+            Event::InboxClaimed { step, items: vec![id] },
+            Event::StepStarted { turn, step },
+            Event::AssistantMessage { step, reply: reply.into() },
+            Event::ToolStarted { step, index: 0, call },
+        ];
+        for event in &events {
+            write(&*life.store, "s-1", None, event).await;
+        }
+        if had_effect {
+            let key = Origin { session: lead.clone(), step, index: 0 }.key();
+            let text = "by hand".into();
+            let (from, to) = (MemberName::lead(), MemberName::new("worker").unwrap());
+            let message = MessageId::nth(1);
+            let queued = Event::TeamMessageQueued { team: team(), message, from, to, text };
+            write(&*life.store, "s-1", Some(key), &queued).await;
+        }
+        let team = life.resume("s-1").await;
+        let end = team.quiescent().await.unwrap();
+        life.end(&team).await;
+        assert!(end.owed.is_empty());
+        let logs = world.logs().await;
+        assert_eq!(logs.events("s-1", "team/message/queued").len(), 1, "{had_effect}");
+        let results = logs.results("s-1");
+        let status = if had_effect { "queued" } else { "accepted" };
+        assert!(results.last().unwrap().contains(status), "{had_effect}: {results:?}");
+        let read = world.requests("worker").last().unwrap().body.clone();
+        assert!(read.contains("[message m1 from lead]\\nby hand"), "{read}");
+    }
 }
