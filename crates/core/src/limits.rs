@@ -24,8 +24,10 @@ pub const WRITE_SCOPE_BYTES: usize = 512;
 pub const DESCRIPTION_BYTES: usize = 1_024;
 /// Bytes of a member's final text shown on the roster.
 pub const EXCERPT_BYTES: usize = 400;
-/// Tool calls in one reply; a reply with more is a fault of the provider.
+/// Tool calls of one reply that are run; the rest are answered with an error.
 pub const CALLS_PER_REPLY: usize = 64;
+/// Tool calls in one reply at all; a reply with more is of no use.
+pub const CALLS_TAKEN: usize = 1_024;
 /// Bytes of one tool call's arguments.
 pub const ARGUMENT_BYTES: usize = 1_048_576;
 /// Bytes of one tool result as the model sees it; more is spilled to a file.

@@ -53,6 +53,11 @@ impl StreamFault {
         Self { what: what.into(), kind: FaultKind::Retryable { after: None } }
     }
 
+    /// A reply that is of no use; another would be no better, and paid for again.
+    pub(crate) fn fatal(what: impl Into<String>) -> Self {
+        Self { what: what.into(), kind: FaultKind::Fatal }
+    }
+
     /// An error the provider put into the stream.
     pub(crate) fn reported(kind: &str, message: &str) -> Self {
         let text = format!("{kind} {message}");
@@ -143,7 +148,7 @@ impl Connection {
         let kept = serde_json::to_string(&reply).map_or(usize::MAX, |text| text.len());
         if kept > KEPT_BYTES {
             let what = format!("the reply has {kept} bytes and the limit is {KEPT_BYTES}");
-            return Err(self.fault(StreamFault { what, kind: FaultKind::Fatal }));
+            return Err(self.fault(StreamFault::fatal(what)));
         }
         Ok(reply)
     }
@@ -167,7 +172,7 @@ impl Connection {
             total += piece.len();
             let events = decoder.push(&piece);
             let events = events.ok().filter(|_| total <= REPLY_BYTES).ok_or_else(|| {
-                self.fault(StreamFault::broken("the reply is longer than any can be"))
+                self.fault(StreamFault::fatal("the reply is longer than any can be"))
             })?;
             for event in events {
                 match assembler.event(&event, watcher) {

@@ -160,10 +160,11 @@ fn chat_faults_in_the_stream_are_of_a_kind() {
     assert_eq!(long.kind, FaultKind::ContextOverflow);
     let garbage = play::<ChatStream>(&[b"data: <html>\n\n"]).unwrap_err();
     assert_eq!(garbage.kind, FaultKind::Retryable { after: None });
-    let many: Vec<_> = (0..70)
+    let many: Vec<_> = (0..1_100)
         .map(|n| json!({"tool_calls": [{"index": n, "id": format!("c{n}"), "function": {"name": "x", "arguments": ""}}]}))
         .collect();
-    assert!(play::<ChatStream>(&[chat(&many, "stop").as_bytes()]).is_err());
+    let useless = play::<ChatStream>(&[chat(&many, "stop").as_bytes()]).unwrap_err();
+    assert_eq!(useless.kind, FaultKind::Fatal, "it would be paid for again");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::compaction::bytes_in_tokens;
 use super::inbox::Inbox;
 use super::transcript::{OpenResults, Transcript};
 use super::turn::{Call, Phase, Progress};
-use crate::content::{Prompt, Reply, ReplyBlock, ToolOutcome, ToolSpec, Usage};
+use crate::content::{FinishReason, Prompt, Reply, ReplyBlock, ToolOutcome, ToolSpec, Usage};
 use crate::id::{CallId, Seq, SessionId, StepNo, TurnNo};
 use crate::log::{Corrupt, Event, InboxItem, Lane, Record, SessionKind, StepOutcome};
 use crate::price::Spending;
@@ -47,6 +47,7 @@ pub struct SessionState {
     turn: TurnNo,
     step: StepNo,
     final_text: String,
+    finish: FinishReason,
     spending: Spending,
     /// Of the last request and its reply, as the provider counted them, and the transcript's own
     /// count then.
@@ -84,6 +85,7 @@ impl SessionState {
             turn: TurnNo(0),
             step: StepNo(0),
             final_text: String::new(),
+            finish: FinishReason::Done,
             spending: Spending::default(),
             counted: None,
             fixed: 0,
@@ -203,6 +205,12 @@ impl SessionState {
     #[must_use]
     pub fn final_text(&self) -> &str {
         &self.final_text
+    }
+
+    /// Why the last reply ended.
+    #[must_use]
+    pub(super) fn finish(&self) -> FinishReason {
+        self.finish
     }
 
     /// The tokens of all its requests.
@@ -363,6 +371,7 @@ impl SessionState {
         self.results = OpenResults::expecting(calls.len());
         self.transcript.replied(reply);
         self.final_text = reply.text();
+        self.finish = reply.finish;
         self.spend(reply.usage);
         self.just_compacted = false;
         // A provider that counts nothing is not believed.

@@ -1,7 +1,7 @@
 //! The agent loop's decisions: what a session does next, as a function of its log.
 
 use super::SessionState;
-use crate::content::ToolCall;
+use crate::content::{FinishReason, ToolCall};
 use crate::id::{ItemId, StepNo, TurnNo};
 use crate::log::{Event, StepOutcome, Trigger, TurnOutcome};
 
@@ -94,7 +94,7 @@ impl SessionState {
                 if *first || *more || self.inbox().has_next_step() {
                     Next::Append(self.step_events(*turn, self.inbox().claimable(*first)))
                 } else {
-                    let outcome = TurnOutcome::Completed;
+                    let outcome = self.finish().outcome();
                     Next::Append(vec![Event::TurnEnded { turn: *turn, outcome }])
                 }
             }
@@ -122,6 +122,21 @@ impl SessionState {
         }
         events.push(Event::StepStarted { turn, step });
         events
+    }
+}
+
+impl FinishReason {
+    /// How a turn ends whose last reply ended so. One that was cut is not the answer it seems to be.
+    fn outcome(self) -> TurnOutcome {
+        let reason = match self {
+            Self::Done => return TurnOutcome::Completed,
+            Self::Length => {
+                "the reply was cut at the limit of its length; set max_output_tokens higher, or ask for \
+                 less at once"
+            }
+            Self::ContentFilter => "the provider withheld the rest of the reply (content filter)",
+        };
+        TurnOutcome::Failed { reason: reason.to_owned() }
     }
 }
 

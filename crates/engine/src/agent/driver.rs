@@ -8,7 +8,7 @@ use crate::team::{Order, Report, Summary, TeamHandle};
 use crate::tools::ToolSet;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use longboat_core::content::{Prompt, Reply, ToolCall, Usage};
+use longboat_core::content::{FinishReason, Message, Prompt, Reply, ToolCall, Usage};
 use longboat_core::id::{MemberName, SessionId, StepNo};
 use longboat_core::session::Compaction;
 use longboat_model::{FaultKind, Model, ModelFault, RetryPolicy, Watcher};
@@ -73,7 +73,20 @@ impl Driver {
             Err(missing) => return Report::Failed { step, reason: missing.to_string() },
         };
         let mut watcher = Streaming { team: &self.team, member: &self.member };
-        match self.request(&*model, prompt, &mut watcher, cancel).await {
+        let mut answered = self.request(&*model, prompt, &mut watcher, cancel).await;
+        // Nothing is no answer to what was just said; behind results it ends the turn.
+        let told = matches!(prompt.messages.last(), Some(Message::User(_)));
+        for _ in 1..EMPTY_REPLIES {
+            if !(told && answered.as_ref().is_ok_and(says_nothing)) {
+                break;
+            }
+            answered = self.request(&*model, prompt, &mut watcher, cancel).await;
+        }
+        match answered {
+            Ok(reply) if told && says_nothing(&reply) => {
+                let reason = format!("the model replied nothing, {EMPTY_REPLIES} times");
+                Report::Failed { step, reason }
+            }
             Ok(reply) => Report::Replied { step, reply },
             Err(Unanswered::Cancelled) => Report::Ready,
             Err(Unanswered::Failed { fault, attempts }) => {
@@ -200,6 +213,15 @@ impl Driver {
         };
         (index, run_call(&self.tools, scope, &call).await)
     }
+}
+
+/// How often an empty reply is taken for an accident.
+const EMPTY_REPLIES: u32 = 3;
+
+/// Says whether a reply that the model meant to end has neither a text nor a call.
+fn says_nothing(reply: &Reply) -> bool {
+    let calls = reply.calls().next().is_some();
+    reply.finish == FinishReason::Done && !calls && reply.text().trim().is_empty()
 }
 
 /// Why a request has no reply.

@@ -4,13 +4,18 @@ use crate::ports::ToolScope;
 use crate::tools::ToolSet;
 use futures::FutureExt;
 use longboat_core::content::{Block, ToolCall, ToolOutcome};
-use longboat_core::limits::{ARGUMENT_BYTES, TOOL_RESULT_BYTES};
+use longboat_core::limits::{ARGUMENT_BYTES, CALLS_PER_REPLY, TOOL_RESULT_BYTES};
 use std::panic::AssertUnwindSafe;
 
 /// Runs a call. Whatever is wrong with it, or goes wrong in it, is an outcome that tells the model
 /// what to do.
 // P20: bad input is answered, and a tool that panics takes nothing down with it.
 pub(crate) async fn run_call(tools: &ToolSet, scope: ToolScope, call: &ToolCall) -> ToolOutcome {
+    if scope.origin.index as usize >= CALLS_PER_REPLY {
+        return ToolOutcome::error(format!(
+            "not run: a reply may have {CALLS_PER_REPLY} calls at most; make the rest in the next one"
+        ));
+    }
     let Some(tool) = tools.get(&call.name) else {
         let known = tools.names().join(", ");
         return ToolOutcome::error(format!(
@@ -43,9 +48,10 @@ fn parse(text: &str) -> Result<serde_json::Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ serde_json::Value::Object(_)) => Ok(value),
         Ok(_) => Err("the arguments are not a JSON object".to_owned()),
-        Err(error) => {
-            Err(format!("the arguments are not valid JSON ({error}); send them again whole"))
-        }
+        Err(error) => Err(format!(
+            "the arguments are not valid JSON ({error}); send them again whole, or less at once if \
+                 the reply was cut at its limit"
+        )),
     }
 }
 

@@ -258,3 +258,68 @@ async fn budgets_of_turns_of_money_and_of_time_suspend_too() {
         }
     }
 }
+
+fn finishing(finish: &str, step: Step) -> Step {
+    Step { finish: finish.to_owned(), ..step }
+}
+
+#[tokio::test]
+async fn a_reply_that_was_cut_or_withheld_fails_its_turn_and_is_kept() {
+    for model in ["chat", "anthropic"] {
+        for (finish, reason) in
+            [("length", "set max_output_tokens higher"), ("content_filter", "withheld")]
+        {
+            let world = World::of(vec![Agent::member(
+                "lead",
+                vec![finishing(finish, Step::text("half a"))],
+            )])
+            .await;
+            let (end, _) = world.run(model).await;
+            let Some(TurnOutcome::Failed { reason: why }) = end.lead else { panic!("{end:?}") };
+            assert!(why.contains(reason), "{model}: {why}");
+            assert_eq!(end.final_text, "half a");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_were_cut_is_answered_and_the_turn_goes_on() {
+    let cut = finishing("length", Step::call("send_message", json!("{\"target\": \"wor")));
+    let world = World::of(vec![Agent::member("lead", vec![cut, done()])]).await;
+    let (end, logs) = world.run("chat").await;
+    assert_eq!(end.final_text, "done");
+    assert!(logs.results("s-1")[0].contains("less at once if the reply was cut"));
+}
+
+#[tokio::test]
+async fn an_empty_reply_to_a_prompt_is_asked_for_again_a_few_times() {
+    for model in ["chat", "anthropic"] {
+        let world = World::of(vec![Agent::member("lead", vec![Step::text("")])]).await;
+        let (end, _) = world.run(model).await;
+        let Some(TurnOutcome::Failed { reason }) = end.lead else { panic!("{model}: {end:?}") };
+        assert_eq!(reason, "the model replied nothing, 3 times");
+        assert_eq!(world.requests("lead").len(), 3);
+        // Behind results it says that there is nothing to add.
+        let world = World::of(vec![Agent::member("lead", vec![look(), Step::text("")])]).await;
+        let (end, _) = world.run(model).await;
+        assert_eq!(end.lead, Some(TurnOutcome::Completed));
+        assert_eq!(world.requests("lead").len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn p11_of_too_many_calls_the_first_are_run_and_the_others_answered() {
+    for model in ["chat", "anthropic"] {
+        let mut many = look();
+        for _ in 0..80 {
+            many = many.and_call("list_agents", json!({}));
+        }
+        let world = World::of(vec![Agent::member("lead", vec![many, done()])]).await;
+        let (end, logs) = world.run(model).await;
+        assert_eq!(end.final_text, "done", "{end:?}");
+        let results = logs.results("s-1");
+        let refused = results.iter().filter(|result| result.contains("64 calls at most")).count();
+        assert_eq!((results.len(), refused), (81, 17));
+        assert_eq!(world.requests("lead").len(), 2, "it was not asked again");
+    }
+}

@@ -5,13 +5,13 @@ use crate::http::{Assembler, Flow, StreamFault, excerpt};
 use crate::openai_chat::whole_calls;
 use crate::sse::SseEvent;
 use longboat_core::content::{FinishReason, ReasoningSeal, Reply, ReplyBlock, Usage, Wire};
-use longboat_core::limits::{ARGUMENT_BYTES, CALLS_PER_REPLY};
+use longboat_core::limits::CALLS_TAKEN;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Blocks of one reply: texts and thoughts between calls included.
-const BLOCKS: usize = CALLS_PER_REPLY * 4;
+const BLOCKS: usize = CALLS_TAKEN * 2;
 
 /// A reply on its way.
 #[derive(Debug, Default)]
@@ -259,9 +259,9 @@ impl MessageStream {
             WireBlock::Unknown => Partial::Unknown,
         };
         let calls = self.blocks.values().filter(|block| matches!(block, Partial::Call { .. }));
-        if self.blocks.len() >= BLOCKS || calls.count() > CALLS_PER_REPLY {
-            let what = format!("the reply has more than {CALLS_PER_REPLY} tool calls");
-            return Err(StreamFault::broken(what));
+        if self.blocks.len() >= BLOCKS || calls.count() >= CALLS_TAKEN {
+            let what = format!("the reply has more than {CALLS_TAKEN} tool calls");
+            return Err(StreamFault::fatal(what));
         }
         self.blocks.insert(index, partial);
         Ok(())
@@ -287,10 +287,6 @@ impl MessageStream {
             }
             (Some(Partial::Call { arguments, .. }), Delta::InputJson { partial_json }) => {
                 arguments.push_str(&partial_json);
-                if arguments.len() > ARGUMENT_BYTES {
-                    let what = "a tool call's arguments are longer than any can be";
-                    return Err(StreamFault::broken(what));
-                }
             }
             (Some(Partial::Unknown), _) | (_, Delta::Unknown) => {}
             (Some(_) | None, _) => {

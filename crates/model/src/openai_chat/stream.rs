@@ -6,7 +6,7 @@ use crate::http::{Assembler, Flow, StreamFault, excerpt};
 use crate::sse::SseEvent;
 use longboat_core::content::{FinishReason, Reply, ReplyBlock, ToolCall, Usage, Wire};
 use longboat_core::id::CallId;
-use longboat_core::limits::{ARGUMENT_BYTES, CALLS_PER_REPLY};
+use longboat_core::limits::CALLS_TAKEN;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -203,9 +203,9 @@ impl ChatStream {
         let place = self.place(delta.index, &id, &name);
         let place = match place {
             Some(place) => place,
-            None if self.calls.len() >= CALLS_PER_REPLY => {
-                let what = format!("the reply has more than {CALLS_PER_REPLY} tool calls");
-                return Err(StreamFault::broken(what));
+            None if self.calls.len() >= CALLS_TAKEN => {
+                let what = format!("the reply has more than {CALLS_TAKEN} tool calls");
+                return Err(StreamFault::fatal(what));
             }
             None => {
                 watcher.call(&name);
@@ -221,9 +221,6 @@ impl ChatStream {
             call.name = name;
         }
         call.arguments.push_str(&arguments.unwrap_or_default());
-        if call.arguments.len() > ARGUMENT_BYTES {
-            return Err(StreamFault::broken("a tool call's arguments are longer than any can be"));
-        }
         Ok(())
     }
 
