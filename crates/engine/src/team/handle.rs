@@ -141,6 +141,12 @@ impl TeamHandle {
         &self.team
     }
 
+    /// Says whether both speak to the same team in memory.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.inputs.same_channel(&other.inputs)
+    }
+
     /// Follows the team.
     ///
     /// # Errors

@@ -1,0 +1,95 @@
+//! A world, and its API on a listener.
+
+use longboat_http::{Access, App, Setup};
+use longboat_scripted::Agent;
+use longboat_testkit::{Life, World};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+pub(crate) struct Place {
+    pub(crate) world: World,
+    pub(crate) life: Life,
+    pub(crate) app: App,
+    pub(crate) address: SocketAddr,
+    pub(crate) token: String,
+    pub(crate) client: reqwest::Client,
+    serving: JoinSet<()>,
+}
+
+impl Place {
+    pub(crate) async fn of(agents: Vec<Agent>) -> Self {
+        Self::in_world(World::of(agents).await).await
+    }
+
+    pub(crate) async fn in_world(world: World) -> Self {
+        let life = world.live();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let access = Access::new(address, false).unwrap();
+        let token = access.token().expose_secret().to_owned();
+        let setup = Setup {
+            teams: life.teams.clone(),
+            store: Arc::clone(&life.store) as Arc<dyn longboat_store::Store>,
+            workspace: world.workspace().display().to_string(),
+            default_model: Some("scripted".to_owned()),
+            access,
+        };
+        let app = App::new(setup);
+        let router = longboat_http::router(app.clone(), axum::Router::new());
+        let mut serving = JoinSet::new();
+        serving.spawn(longboat_http::serve(listener, router, app.ending().clone()));
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
+        Self { world, life, app, address, token, client, serving }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A request with the token.
+    pub(crate) fn ask(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        self.client.request(method, self.url(path)).bearer_auth(&self.token)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (u16, Value) {
+        answer(self.ask("GET", path)).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> (u16, Value) {
+        answer(self.ask("POST", path).json(&body)).await
+    }
+
+    /// Sends bytes as they are, and returns what comes back until the other side closes.
+    pub(crate) async fn raw(&self, bytes: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(bytes.as_bytes()).await.unwrap();
+        let mut back = Vec::new();
+        stream.read_to_end(&mut back).await.unwrap();
+        String::from_utf8_lossy(&back).into_owned()
+    }
+
+    /// Ends the process in good order.
+    pub(crate) async fn end(mut self) {
+        self.app.ending().cancel();
+        while self.serving.join_next().await.is_some() {}
+        self.app.sessions().close_all().await;
+        self.life.store.close().await;
+    }
+}
+
+pub(crate) async fn answer(request: reqwest::RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let text = response.text().await.unwrap();
+    (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
