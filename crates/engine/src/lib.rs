@@ -24,7 +24,7 @@ pub use ports::{
 };
 pub use settings::{Budget, Role, Settings};
 pub use team::{
-    Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TeamFault,
-    TeamHandle, TeamView,
+    Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TaskChanged,
+    TeamFault, TeamHandle, TeamView,
 };
 pub use teams::{Ports, TeamError, Teams};

@@ -8,6 +8,7 @@
 )]
 
 mod delivery;
+mod people;
 mod recovery;
 mod roster;
 mod simulation;
