@@ -1,8 +1,8 @@
 //! What every handler shares.
 
-use crate::access::Access;
-use crate::access::Pace;
-use crate::sessions::Sessions;
+use crate::access::{Access, Pace};
+use crate::api::MailIndex;
+use crate::sessions::{Scope, Sessions};
 use longboat_engine::Teams;
 use longboat_store::Store;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Setup {
     pub default_model: Option<String>,
     /// Who may come in.
     pub access: Access,
+    /// Which teams may be opened.
+    pub scope: Scope,
 }
 
 /// What every handler shares. Clones share the same.
@@ -38,6 +40,7 @@ struct Parts {
     default_model: Option<String>,
     access: Access,
     pace: Pace,
+    mail: MailIndex,
     streams: Arc<Semaphore>,
     ending: CancellationToken,
 }
@@ -46,13 +49,14 @@ impl App {
     /// Joins the parts.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        let Setup { teams, store, workspace, default_model, access } = setup;
+        let Setup { teams, store, workspace, default_model, access, scope } = setup;
         Self(Arc::new(Parts {
-            sessions: Sessions::new(teams, store),
+            sessions: Sessions::new(teams, store, scope),
             workspace,
             default_model,
             access,
             pace: Pace::default(),
+            mail: MailIndex::default(),
             streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
             ending: CancellationToken::new(),
         }))
@@ -80,6 +84,10 @@ impl App {
     #[must_use]
     pub fn default_model(&self) -> Option<&str> {
         self.0.default_model.as_deref()
+    }
+
+    pub(crate) fn mail(&self) -> &MailIndex {
+        &self.0.mail
     }
 
     pub(crate) fn pace(&self) -> &Pace {

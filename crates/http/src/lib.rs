@@ -15,7 +15,7 @@ pub use access::{Access, NotLoopback};
 pub use app::{App, Setup};
 pub use problem::Problem;
 pub use serve::serve;
-pub use sessions::Sessions;
+pub use sessions::{Scope, Sessions};
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;

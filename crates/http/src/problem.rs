@@ -103,6 +103,7 @@ impl From<TeamFault> for Problem {
         let (status, code) = match &fault {
             TeamFault::Closed => (S::CONFLICT, "team_closed"),
             TeamFault::Store { .. } => (S::SERVICE_UNAVAILABLE, "store_failed"),
+            TeamFault::Repeated => (S::CONFLICT, "being_done"),
             TeamFault::CallName { .. } => (S::UNPROCESSABLE_ENTITY, "invalid_id"),
             TeamFault::UnknownMember { .. } => (S::NOT_FOUND, "unknown_member"),
             TeamFault::InboxFull { .. } => (S::CONFLICT, "inbox_full"),

@@ -7,17 +7,29 @@ use longboat_core::id::SessionId;
 use longboat_engine::{LoadError, TeamError, TeamHandle, Teams};
 use longboat_store::Store;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OnceCell, watch};
 
 /// Teams in memory at once. Each may have a roster of drivers.
 const OPEN_TEAMS: usize = 64;
 
+/// Which teams a process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Whichever is asked for.
+    All,
+    /// Those that it opened itself: it ends with them.
+    OwnRun,
+}
+
 /// The teams of a process.
 #[derive(Debug)]
 pub struct Sessions {
     teams: Teams,
     store: Arc<dyn Store>,
+    scope: Scope,
+    numbers: AtomicU64,
     open: Mutex<HashMap<SessionId, Arc<Place>>>,
     changed: watch::Sender<u64>,
 }
@@ -25,14 +37,17 @@ pub struct Sessions {
 /// Where a team is, or comes to be.
 #[derive(Debug, Default)]
 struct Place {
+    /// Tells this coming into memory from others of the same team.
+    number: u64,
     team: OnceCell<TeamHandle>,
     /// What was here before: it must have ended before the team is read again.
     before: Option<TeamHandle>,
 }
 
 impl Sessions {
-    pub(crate) fn new(teams: Teams, store: Arc<dyn Store>) -> Self {
-        Self { teams, store, open: Mutex::default(), changed: watch::Sender::default() }
+    pub(crate) fn new(teams: Teams, store: Arc<dyn Store>, scope: Scope) -> Self {
+        let (open, changed) = (Mutex::default(), watch::Sender::default());
+        Self { teams, store, scope, numbers: AtomicU64::new(1), open, changed }
     }
 
     /// The store of all sessions.
@@ -41,14 +56,28 @@ impl Sessions {
         &self.store
     }
 
-    pub(crate) fn teams(&self) -> &Teams {
-        &self.teams
+    /// A name nobody has used, for what a person says.
+    #[must_use]
+    pub fn new_id(&self) -> String {
+        self.teams.ids().prompt()
+    }
+
+    /// Makes a team.
+    ///
+    /// # Errors
+    /// What hinders it.
+    pub async fn create(&self, workspace: &str, model: &str) -> Result<TeamHandle, Problem> {
+        self.may_open_more()?;
+        let team = self.teams.create(workspace.to_owned(), model.to_owned()).await?;
+        self.adopt(team.clone());
+        Ok(team)
     }
 
     /// Takes a team that somebody else of this process opened.
     pub fn adopt(&self, team: TeamHandle) {
         let lead = team.team().lead().clone();
-        let place = Place { team: OnceCell::new_with(Some(team)), before: None };
+        let number = self.next_number();
+        let place = Place { number, team: OnceCell::new_with(Some(team)), before: None };
         self.places().insert(lead, Arc::new(place));
         self.tell();
     }
@@ -57,6 +86,13 @@ impl Sessions {
     #[must_use]
     pub fn opened(&self, lead: &SessionId) -> Option<TeamHandle> {
         self.places().get(lead).and_then(|place| place.team.get().cloned())
+    }
+
+    /// A team in memory, and a number that tells its coming there from others.
+    pub(crate) fn opened_at(&self, lead: &SessionId) -> Option<(u64, TeamHandle)> {
+        let places = self.places();
+        let place = places.get(lead)?;
+        Some((place.number, place.team.get()?.clone()))
     }
 
     /// Tells of every team that is opened or closed.
@@ -93,6 +129,8 @@ impl Sessions {
         let Some((team, _place)) = self.set_aside(lead, None) else { return false };
         self.tell();
         team.close().await;
+        // Again, for what it wrote when it closed.
+        self.tell();
         true
     }
 
@@ -114,7 +152,11 @@ impl Sessions {
         }
     }
 
-    async fn exists(&self, lead: &SessionId) -> Result<(), Problem> {
+    /// Says so when there is no such session.
+    ///
+    /// # Errors
+    /// That, or a store that cannot be read.
+    pub async fn exists(&self, lead: &SessionId) -> Result<(), Problem> {
         match self.store.head(lead).await? {
             Some(_) => Ok(()),
             None => Err(TeamError::Load(LoadError::Missing { session: lead.clone() }).into()),
@@ -132,17 +174,29 @@ impl Sessions {
         if only.is_some_and(|only| !only.is_same(&team)) {
             return None;
         }
-        let place = Place { team: OnceCell::new(), before: Some(team.clone()) };
+        let before = Some(team.clone());
+        let place = Place { number: self.next_number(), team: OnceCell::new(), before };
         let place = Arc::new(place);
         places.insert(lead.clone(), Arc::clone(&place));
         Some((team, place))
     }
 
     fn place(&self, lead: &SessionId) -> Result<Arc<Place>, Problem> {
-        let mut places = self.places();
-        if let Some(place) = places.get(lead) {
+        if let Some(place) = self.places().get(lead) {
             return Ok(Arc::clone(place));
         }
+        self.may_open_more()?;
+        let place = Place { number: self.next_number(), ..Place::default() };
+        Ok(Arc::clone(self.places().entry(lead.clone()).or_insert_with(|| Arc::new(place))))
+    }
+
+    /// Says so when no more teams may be opened here.
+    fn may_open_more(&self) -> Result<(), Problem> {
+        if self.scope == Scope::OwnRun {
+            let detail = "the process that holds the store only runs its own session; stop it, or ask it for that session";
+            return Err(Problem::new(StatusCode::CONFLICT, "other_session", detail));
+        }
+        let mut places = self.places();
         if places.len() >= OPEN_TEAMS {
             // What was closed, or could not be opened, needs no place when nobody is at it.
             places.retain(|_, place| place.team.initialized() || Arc::strong_count(place) > 1);
@@ -151,13 +205,15 @@ impl Sessions {
             let detail = format!("{OPEN_TEAMS} teams are open, which is the limit; close one");
             return Err(Problem::new(StatusCode::CONFLICT, "too_many_open", detail));
         }
-        let place = Arc::new(Place::default());
-        places.insert(lead.clone(), Arc::clone(&place));
-        Ok(place)
+        Ok(())
     }
 
     fn places(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Place>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
     fn tell(&self) {

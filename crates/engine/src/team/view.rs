@@ -4,7 +4,7 @@ use super::actor::TeamActor;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, Revision, SessionId, TeamId};
 use longboat_core::session::Phase;
-use longboat_core::team::{EndedTurn, Standing, TaskBoard};
+use longboat_core::team::{EndedTurn, Standing, TaskBoard, TeamState};
 
 /// A team at one moment.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct TeamView {
     pub members: Vec<MemberView>,
     /// The task board.
     pub board: TaskBoard,
+    /// Why it takes nothing any more and is to be resumed, as when a budget is used up.
+    pub suspended: Option<String>,
 }
 
 /// A member at one moment.
@@ -76,43 +78,83 @@ impl Status {
     }
 }
 
-impl TeamActor {
-    pub(super) fn view(&self, viewer: Option<&MemberName>) -> TeamView {
-        let team = self.writer.team();
+/// What only a team in memory knows of a member's session.
+struct Presence {
+    status: Status,
+    unread: usize,
+    usage: Option<Usage>,
+}
+
+impl TeamView {
+    /// A team that is not in memory, as its Lead's log has it: nobody does anything, and how much is
+    /// unread is not known.
+    #[must_use]
+    pub fn stored(team: &TeamState) -> Self {
+        let absent = |_: &SessionId| Presence { status: Status::Inactive, unread: 0, usage: None };
+        Self::of(team, None, None, &absent)
+    }
+
+    fn of(
+        team: &TeamState,
+        viewer: Option<&MemberName>,
+        suspended: Option<String>,
+        presence: &dyn Fn(&SessionId) -> Presence,
+    ) -> Self {
+        let owed = |name: &MemberName| team.mailbox().owed_to(name).count();
+        let session = team.team().lead().clone();
+        let Presence { status, unread, usage } = presence(&session);
         let lead = MemberView {
             name: MemberName::lead(),
-            session: self.writer.lead().clone(),
+            session,
             description: String::new(),
             role: None,
-            status: self.residence(self.writer.lead()),
+            status,
             last: team.lead().last.clone(),
-            unread: self.unread(&MemberName::lead()),
-            owed: team.mailbox().owed_to(&MemberName::lead()).count(),
+            unread,
+            owed: owed(&MemberName::lead()),
             unreachable: None,
-            usage: self.writer.session(self.writer.lead()).map(|state| state.usage()),
+            usage,
         };
-        let teammates = team.roster().iter().map(|member| MemberView {
-            name: member.name.clone(),
-            session: member.session.clone(),
-            description: member.description.clone(),
-            role: member.role.clone(),
-            status: match &member.standing {
-                Standing::Provisioning => Status::Provisioning,
-                Standing::Failed { reason } => Status::Failed { reason: reason.clone() },
-                Standing::Active => self.residence(&member.session),
-            },
-            last: member.activity.last.clone(),
-            unread: self.unread(&member.name),
-            owed: team.mailbox().owed_to(&member.name).count(),
-            unreachable: member.activity.unreachable.clone(),
-            usage: self.writer.session(&member.session).map(|state| state.usage()),
+        let teammates = team.roster().iter().map(|member| {
+            let Presence { status, unread, usage } = presence(&member.session);
+            MemberView {
+                name: member.name.clone(),
+                session: member.session.clone(),
+                description: member.description.clone(),
+                role: member.role.clone(),
+                status: match &member.standing {
+                    Standing::Provisioning => Status::Provisioning,
+                    Standing::Failed { reason } => Status::Failed { reason: reason.clone() },
+                    Standing::Active => status,
+                },
+                last: member.activity.last.clone(),
+                unread,
+                owed: owed(&member.name),
+                unreachable: member.activity.unreachable.clone(),
+                usage,
+            }
         });
-        TeamView {
-            team: self.team(),
+        Self {
+            team: team.team().clone(),
             revision: team.revision_for(viewer),
             members: std::iter::once(lead).chain(teammates).collect(),
             board: team.board().clone(),
+            suspended,
         }
+    }
+}
+
+impl TeamActor {
+    pub(super) fn view(&self, viewer: Option<&MemberName>) -> TeamView {
+        let presence = |session: &SessionId| {
+            let state = self.writer.session(session);
+            Presence {
+                status: self.residence(session),
+                unread: state.map_or(0, |state| state.inbox().len()),
+                usage: state.map(|state| state.usage()),
+            }
+        };
+        TeamView::of(self.writer.team(), viewer, self.exhausted.clone(), &presence)
     }
 
     fn residence(&self, session: &SessionId) -> Status {

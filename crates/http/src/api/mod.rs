@@ -1,9 +1,18 @@
 //! The API: one file a noun. Its description is made from the routes and types, so neither can be
 //! without the other.
 
+mod events;
 mod extract;
+mod input;
+mod messages;
+mod position;
+mod records;
 mod sessions;
+mod tasks;
+mod team;
 mod when;
+
+pub(crate) use messages::MailIndex;
 
 use crate::app::App;
 use axum::Router;
@@ -34,7 +43,18 @@ struct Description;
 /// The routes below the prefix, and their description as JSON.
 pub(crate) fn routes() -> (Router<App>, String) {
     let (router, mut document) = OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::list, team::create))
+        .routes(routes!(team::get))
+        .routes(routes!(team::resume))
+        .routes(routes!(team::close))
+        .routes(routes!(events::follow))
+        .routes(routes!(messages::list))
+        .routes(routes!(tasks::list, tasks::create))
+        .routes(routes!(tasks::get, tasks::update))
+        .routes(routes!(records::list))
+        .routes(routes!(input::prompt))
+        .routes(routes!(input::steer))
+        .routes(routes!(input::interrupt))
         .split_for_parts();
     let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     document.components.get_or_insert_default().add_security_scheme("token", token);

@@ -1,6 +1,6 @@
 //! A world, and its API on a listener.
 
-use longboat_http::{Access, App, Setup};
+use longboat_http::{Access, App, Scope, Setup};
 use longboat_scripted::Agent;
 use longboat_testkit::{Life, World};
 use secrecy::ExposeSecret;
@@ -38,6 +38,7 @@ impl Place {
             workspace: world.workspace().display().to_string(),
             default_model: Some("scripted".to_owned()),
             access,
+            scope: Scope::All,
         };
         let app = App::new(setup);
         let router = longboat_http::router(app.clone(), axum::Router::new());
