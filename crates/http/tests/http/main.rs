@@ -8,4 +8,6 @@
 )]
 
 mod doors;
+mod events;
 mod place;
+mod stream;

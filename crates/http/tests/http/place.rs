@@ -1,10 +1,11 @@
 //! A world, and its API on a listener.
 
 use longboat_http::{Access, App, Scope, Setup};
-use longboat_scripted::Agent;
+use longboat_core::id::SessionId;
+use longboat_scripted::{Agent, Step};
 use longboat_testkit::{Life, World};
 use secrecy::ExposeSecret;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -93,4 +94,53 @@ pub(crate) async fn answer(request: reqwest::RequestBuilder) -> (u16, Value) {
     let status = response.status().as_u16();
     let text = response.text().await.unwrap();
     (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+impl Place {
+    /// Makes a run, and returns its session.
+    pub(crate) async fn create(&self, prompt: &str) -> String {
+        let body = json!({"prompt": prompt, "model": "chat"});
+        let (status, team) = self.post("/api/v1/sessions", body).await;
+        assert_eq!(status, 201, "{team}");
+        team["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Says something to a member.
+    pub(crate) async fn say(&self, id: &str, member: &str, how: &str, text: &str) -> Value {
+        let path = format!("/api/v1/sessions/{id}/members/{member}/{how}");
+        let (status, taken) = self.post(&path, json!({"text": text})).await;
+        assert_eq!(status, 202, "{taken}");
+        taken
+    }
+
+    /// Waits until nothing moves any more.
+    pub(crate) async fn rest(&self, id: &str) {
+        let team = self.app.sessions().opened(&SessionId::new(id).unwrap()).unwrap();
+        team.quiescent().await.unwrap();
+    }
+
+    /// How many records a team's logs have.
+    pub(crate) async fn records(&self, id: &str) -> usize {
+        let (_, page) = self.get("/api/v1/sessions").await;
+        let sessions = page["sessions"].as_array().unwrap();
+        let session = sessions.iter().find(|session| session["id"] == id).unwrap();
+        session["records"].as_u64().unwrap() as usize
+    }
+}
+
+pub(crate) fn spawn(name: &str) -> Step {
+    let arguments = json!({"name": name, "description": "works", "prompt": "begin"});
+    Step::call("spawn_teammate", arguments)
+}
+
+pub(crate) fn send(target: &str, message: &str) -> Step {
+    Step::call("send_message", json!({"target": target, "message": message}))
+}
+
+pub(crate) fn wait() -> Step {
+    Step::call("wait_agent", json!({}))
+}
+
+pub(crate) fn done() -> Step {
+    Step::text("done")
 }
