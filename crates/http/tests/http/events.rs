@@ -38,7 +38,10 @@ async fn whoever_comes_back_after_any_event_misses_nothing_and_hears_nothing_twi
     assert_eq!(came[0].event, "position");
     let all: BTreeSet<_> = places(&came).into_iter().collect();
     assert_eq!((all.len(), places(&came).len()), (total, total), "each exactly once");
-    assert!(came.iter().all(|sent| (sent.event == "record" || sent.event == "position") == sent.id.is_some()));
+    assert!(
+        came.iter()
+            .all(|sent| (sent.event == "record" || sent.event == "position") == sent.id.is_some())
+    );
 
     let mut known = BTreeSet::new();
     for sent in &came {
@@ -89,10 +92,7 @@ async fn a_stream_that_breaks_off_again_and_again_while_the_team_works_has_every
 
 #[tokio::test]
 async fn a_stream_goes_on_over_the_closing_and_coming_back_of_its_team() {
-    let place = Place::of(vec![
-        Agent::member("lead", vec![done(), done(), done()]),
-    ])
-    .await;
+    let place = Place::of(vec![Agent::member("lead", vec![done(), done(), done()])]).await;
     let id = place.create("go").await;
     let mut stream = Stream::open(&place, &id, None).await;
     stream.until(lead_ended).await;
@@ -148,7 +148,8 @@ async fn a_reader_that_reads_nothing_for_long_catches_up_from_the_store() {
 
 #[tokio::test]
 async fn what_is_only_of_the_moment_comes_too_without_an_id() {
-    let place = Place::of(vec![Agent::member("lead", vec![done().held(Hold::gate("later"))])]).await;
+    let place =
+        Place::of(vec![Agent::member("lead", vec![done().held(Hold::gate("later"))])]).await;
     let id = place.create("go").await;
     let mut stream = Stream::open(&place, &id, None).await;
     stream.until(|sent| sent.is("step/started")).await;
@@ -184,8 +185,6 @@ async fn an_id_that_is_none_or_reaches_too_far_is_refused_and_streams_are_so_man
     assert_eq!((status, problem["code"].as_str()), (503, Some("too_many_streams")));
     drop(open);
     // The place is given back when the other side sees that the reader left.
-    while place.ask("GET", &path).send().await.unwrap().status() != 200 {
-        tokio::task::yield_now().await;
-    }
+    place.streams_are(0).await;
     place.end().await;
 }
