@@ -145,7 +145,7 @@ impl Follower {
     /// Nothing is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Notice> {
         loop {
-            if let Some(known) = self.from_store().await {
+            if let Some(known) = self.next_stored().await {
                 return Some(known);
             }
             match self.notices.as_mut()?.recv().await {
@@ -166,7 +166,7 @@ impl Follower {
     /// Nothing is lost when the future is dropped.
     pub async fn next_known(&mut self) -> Option<Notice> {
         loop {
-            if let Some(known) = self.from_store().await {
+            if let Some(known) = self.next_stored().await {
                 return Some(known);
             }
             match self.notices.as_mut()?.try_recv() {
@@ -203,7 +203,7 @@ impl Follower {
     }
 
     /// The next record that has to be read; `None` when nothing is known to be missing.
-    async fn from_store(&mut self) -> Option<Notice> {
+    async fn next_stored(&mut self) -> Option<Notice> {
         loop {
             if let Some(notice) = self.missed.pop_front() {
                 if let Notice::Committed { session, record } = &notice {

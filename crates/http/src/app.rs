@@ -99,6 +99,12 @@ impl App {
         Arc::clone(&self.0.streams).try_acquire_owned().ok()
     }
 
+    /// How many event streams are open.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        EVENT_STREAMS - self.0.streams.available_permits()
+    }
+
     /// Is cancelled when the process stops serving.
     #[must_use]
     pub fn ending(&self) -> &CancellationToken {

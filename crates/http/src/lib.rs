@@ -7,6 +7,7 @@
 mod access;
 mod api;
 mod app;
+mod impatient;
 mod problem;
 mod serve;
 mod sessions;
@@ -14,7 +15,7 @@ mod sessions;
 pub use access::{Access, NotLoopback};
 pub use app::{App, Setup};
 pub use problem::Problem;
-pub use serve::serve;
+pub use serve::{Bounds, serve};
 pub use sessions::{Scope, Sessions};
 
 use axum::Router;

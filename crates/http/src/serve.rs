@@ -1,5 +1,6 @@
 //! Serving a router on a listener, with bounds on everything that a stranger can make wait or grow.
 
+use crate::impatient::Impatient;
 use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -8,10 +9,27 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Connections at once; whoever comes later waits to be taken.
-const CONNECTIONS: usize = 256;
-/// How long the head of a request may take to arrive.
-const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// What a stranger can make wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Connections at once; whoever comes later waits to be taken.
+    pub connections: usize,
+    /// How long the head of a request may take to arrive, and a connection may stand idle.
+    pub head_within: Duration,
+    /// How long a reader may take nothing of what is ready for it.
+    pub taken_within: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            head_within: Duration::from_secs(10),
+            taken_within: Duration::from_secs(60),
+        }
+    }
+}
+
 /// Bytes of a request's head: a cookie, and the id of an event of a large team.
 const HEAD_BYTES: usize = 64 * 1024;
 /// Header fields of a request.
@@ -22,15 +40,20 @@ const ACCEPT_REST: Duration = Duration::from_millis(50);
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Serves until `ending` is cancelled; then answers that are under way get a while to end.
-pub async fn serve(listener: TcpListener, router: Router, ending: CancellationToken) {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    bounds: Bounds,
+    ending: CancellationToken,
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = ending.cancelled() => break,
             Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if connections.len() < CONNECTIONS => match accepted {
+            accepted = listener.accept(), if connections.len() < bounds.connections => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(converse(stream, router.clone(), ending.clone()));
+                    connections.spawn(converse(stream, router.clone(), bounds, ending.clone()));
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_REST).await,
             },
@@ -43,16 +66,17 @@ pub async fn serve(listener: TcpListener, router: Router, ending: CancellationTo
 }
 
 /// Serves one connection until either side closes it.
-async fn converse(stream: TcpStream, router: Router, ending: CancellationToken) {
+async fn converse(stream: TcpStream, router: Router, bounds: Bounds, ending: CancellationToken) {
     // It only makes small pieces late.
     stream.set_nodelay(true).ok();
     let service = TowerToHyperService::new(router);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
+        .header_read_timeout(bounds.head_within)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEAD_FIELDS);
+    let stream = Impatient::new(stream, bounds.taken_within);
     let serving = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(serving);
     // It fails when the client leaves, or sends what is no request: nothing to do about either.

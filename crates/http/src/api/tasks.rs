@@ -93,6 +93,7 @@ pub(crate) struct NewTask {
 
 /// A change of a task.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct TaskChange {
     /// The caller's own name for this change: 1 to 64 of letters, digits, `-` and `_`. Asked again
     /// under the same name, nothing happens twice.
@@ -100,41 +101,37 @@ pub(crate) struct TaskChange {
     /// The revision the caller saw. If the task has changed since, nothing happens.
     expected_revision: u64,
     /// What to do.
-    #[serde(flatten)]
     action: Action,
+    /// `edit`: the new subject.
+    subject: Option<String>,
+    /// `edit`: the new description.
+    description: Option<String>,
+    /// `edit`: all new write scopes.
+    write_scopes: Option<Vec<String>>,
+    /// `set_dependencies`: all tasks that must be completed first.
+    blocked_by: Option<Vec<String>>,
+    /// `reassign`: the member who is to have it.
+    owner: Option<String>,
 }
 
 /// What to do with a task.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Action {
     /// Take it for oneself.
     Claim,
     /// Take it from whoever has it: nobody has it then.
     Release,
     /// Change its texts.
-    Edit {
-        /// The new subject.
-        subject: Option<String>,
-        /// The new description.
-        description: Option<String>,
-        /// All new write scopes.
-        write_scopes: Option<Vec<String>>,
-    },
+    Edit,
     /// Change what comes first.
-    SetDependencies {
-        /// All of it.
-        blocked_by: Vec<String>,
-    },
+    SetDependencies,
     /// Say that it is done.
     Complete,
     /// Say that it is not done after all.
     Reopen,
     /// Give it to a member.
-    Reassign {
-        /// The member's name.
-        owner: String,
-    },
+    Reassign,
     /// Take it off the board, for good.
     Delete,
 }
@@ -190,9 +187,8 @@ pub(crate) async fn update(
     Path((id, task)): Path<(String, String)>,
     Json(wanted): Json<TaskChange>,
 ) -> Result<Json<Changed>, Problem> {
-    let TaskChange { id: name, expected_revision, action } = wanted;
-    let expected_revision = Revision(expected_revision);
-    let (task, action) = (task_id(task)?, action.checked()?);
+    let (name, expected_revision) = (wanted.id.clone(), Revision(wanted.expected_revision));
+    let (task, action) = (task_id(task)?, wanted.action()?);
     let command = TaskCommand::Update { task, expected_revision, action };
     Ok(Json(change(&app, &id, name, command).await?))
 }
@@ -234,26 +230,37 @@ impl Task {
     }
 }
 
-impl Action {
-    fn checked(self) -> Result<TaskAction, Problem> {
-        Ok(match self {
-            Self::Claim => TaskAction::Claim,
-            Self::Release => TaskAction::Release,
-            Self::Edit { subject, description, write_scopes } => {
-                TaskAction::Edit { subject, description, write_scopes }
+impl TaskChange {
+    /// The action with what belongs to it; what belongs to another is refused.
+    fn action(self) -> Result<TaskAction, Problem> {
+        let Self { action, subject, description, write_scopes, blocked_by, owner, .. } = self;
+        let edits = subject.is_some() || description.is_some() || write_scopes.is_some();
+        for (given, of) in [
+            (edits, Action::Edit),
+            (blocked_by.is_some(), Action::SetDependencies),
+            (owner.is_some(), Action::Reassign),
+        ] {
+            if given != (action == of) {
+                let detail = "edit takes subject, description and write_scopes; set_dependencies takes blocked_by; reassign takes owner; nothing else takes these";
+                return Err(Problem::invalid(detail));
             }
-            Self::SetDependencies { blocked_by } => {
-                TaskAction::SetDependencies { blocked_by: task_ids(blocked_by)? }
+        }
+        Ok(match action {
+            Action::Claim => TaskAction::Claim,
+            Action::Release => TaskAction::Release,
+            Action::Edit => TaskAction::Edit { subject, description, write_scopes },
+            Action::SetDependencies => {
+                let blocked_by = task_ids(blocked_by.unwrap_or_default())?;
+                TaskAction::SetDependencies { blocked_by }
             }
-            Self::Complete => TaskAction::Complete,
-            Self::Reopen => TaskAction::Reopen,
-            Self::Reassign { owner } => {
-                let owner = MemberName::new(owner);
-                let invalid =
-                    |error: longboat_core::id::InvalidId| Problem::invalid(error.to_string());
-                TaskAction::Reassign { owner: owner.map_err(invalid)? }
+            Action::Complete => TaskAction::Complete,
+            Action::Reopen => TaskAction::Reopen,
+            Action::Reassign => {
+                let owner = MemberName::new(owner.unwrap_or_default());
+                let owner = owner.map_err(|invalid| Problem::invalid(invalid.to_string()))?;
+                TaskAction::Reassign { owner }
             }
-            Self::Delete => TaskAction::Delete,
+            Action::Delete => TaskAction::Delete,
         })
     }
 }

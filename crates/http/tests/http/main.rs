@@ -7,5 +7,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod bounds;
 mod doors;
+mod events;
+mod person;
 mod place;
+mod stream;
