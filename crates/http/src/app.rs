@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Pace};
 use crate::api::MailIndex;
+use crate::pages::Watches;
 use crate::sessions::{Scope, Sessions};
 use longboat_engine::Teams;
 use longboat_store::Store;
@@ -41,6 +42,7 @@ struct Parts {
     access: Access,
     pace: Pace,
     mail: MailIndex,
+    watches: Watches,
     streams: Arc<Semaphore>,
     ending: CancellationToken,
 }
@@ -57,6 +59,7 @@ impl App {
             access,
             pace: Pace::default(),
             mail: MailIndex::default(),
+            watches: Watches::default(),
             streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
             ending: CancellationToken::new(),
         }))
@@ -92,6 +95,10 @@ impl App {
 
     pub(crate) fn pace(&self) -> &Pace {
         &self.0.pace
+    }
+
+    pub(crate) fn watches(&self) -> &Watches {
+        &self.0.watches
     }
 
     /// A place for one event stream; `None` when all are taken.

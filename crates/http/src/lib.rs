@@ -7,13 +7,16 @@
 mod access;
 mod api;
 mod app;
+mod feed;
 mod impatient;
+mod pages;
 mod problem;
 mod serve;
 mod sessions;
 
 pub use access::{Access, NotLoopback};
 pub use app::{App, Setup};
+pub use pages::pages;
 pub use problem::Problem;
 pub use serve::{Bounds, serve};
 pub use sessions::{Scope, Sessions};

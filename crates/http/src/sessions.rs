@@ -4,6 +4,7 @@
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use longboat_core::id::SessionId;
+use longboat_core::time::Timestamp;
 use longboat_engine::{LoadError, TeamError, TeamHandle, Teams};
 use longboat_store::Store;
 use std::collections::HashMap;
@@ -54,6 +55,12 @@ impl Sessions {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.teams.now()
     }
 
     /// A name nobody has used, for what a person says.

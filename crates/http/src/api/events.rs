@@ -4,6 +4,7 @@
 use super::extract::{Path, Query, lead};
 use super::position::{from_id, to_id};
 use crate::app::App;
+use crate::feed::{Feed, Told};
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -12,14 +13,13 @@ use futures::Stream;
 use longboat_core::id::{EventKey, MemberName, Seq, SessionId};
 use longboat_core::log::{Record, encode};
 use longboat_core::time::Timestamp;
-use longboat_engine::{Delta, Follower, Notice, Position, Since};
+use longboat_engine::{Delta, Notice, Position};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::{IntoParams, ToSchema};
 
 /// How often a silent stream says that it lives: less than what lies between usually waits.
@@ -120,10 +120,10 @@ pub(crate) async fn follow(
     })?;
     let last = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
     let position = begin(&app, &lead, last.or(from.since.as_deref())).await?;
-    let feed = Feed::new(app, lead, position, place);
-    let events = futures::stream::unfold(feed, |mut feed| async move {
-        let event = feed.next().await?;
-        Some((Ok(event), feed))
+    let reader = Reader::new(app, lead, position, place);
+    let events = futures::stream::unfold(reader, |mut reader| async move {
+        let event = reader.next().await?;
+        Some((Ok(event), reader))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)))
 }
@@ -157,35 +157,21 @@ async fn heads(app: &App, lead: &SessionId) -> Result<Position, Problem> {
     Ok(ours.map(|head| (head.session, head.head)).collect())
 }
 
-/// One reader of a team. It asks for the next event only when the reader has taken the one before,
-/// and holds a page of records at most; who is slow is told the rest from the store.
-struct Feed {
+/// One reader of a team. It asks for the next event only when the reader has taken the one before;
+/// who is slow is told the rest from the store.
+struct Reader {
     app: App,
-    lead: SessionId,
-    source: Source,
-    changes: watch::Receiver<u64>,
+    feed: Feed,
     pending: VecDeque<Sent>,
     /// One of the places for streams, given back at the end.
     _place: OwnedSemaphorePermit,
 }
 
-/// Where a feed's events come from.
-enum Source {
-    /// A team in memory, at this coming of it there.
-    Live(Follower, u64),
-    /// What is stored.
-    Stored(Follower),
-    /// Nowhere: all that is stored was told, and nobody writes.
-    Nobody(Position),
-}
-
-impl Feed {
+impl Reader {
     fn new(app: App, lead: SessionId, position: Position, place: OwnedSemaphorePermit) -> Self {
-        let changes = app.sessions().changes();
         let first = Sent::default().event("position").id(to_id(&lead, &position)).data("{}");
-        let store = Arc::clone(app.sessions().store());
-        let source = Source::Stored(Follower::stored(store, lead.clone(), position));
-        Self { app, lead, source, changes, pending: VecDeque::from([first]), _place: place }
+        let feed = Feed::new(app.sessions(), lead, position);
+        Self { app, feed, pending: VecDeque::from([first]), _place: place }
     }
 
     async fn next(&mut self) -> Option<Sent> {
@@ -194,77 +180,18 @@ impl Feed {
             if let Some(event) = self.pending.pop_front() {
                 return Some(event);
             }
-            tokio::select! {
+            let told = tokio::select! {
                 biased;
                 () = ending.cancelled() => return None,
-                () = self.step() => {}
-            }
-        }
-    }
-
-    /// Goes on by one notice or one change of the source.
-    async fn step(&mut self) {
-        match &mut self.source {
-            Source::Live(follower, number) => tokio::select! {
-                biased;
-                notice = follower.next() => match notice {
-                    Some(notice) => {
-                        let id = to_id(&self.lead, follower.position());
-                        self.pending.extend(event(&self.lead, &notice, id));
-                    }
-                    None => self.leave(),
-                },
-                _ = self.changes.changed() => {
-                    let here = self.app.sessions().opened_at(&self.lead).map(|(number, _)| number);
-                    if here != Some(*number) {
-                        self.leave();
-                    }
+                told = self.feed.next(self.app.sessions()) => told,
+            };
+            self.pending.extend(match told {
+                Told::Notice(notice) => {
+                    let lead = self.feed.lead();
+                    event(lead, &notice, to_id(lead, self.feed.position()))
                 }
-            },
-            Source::Stored(follower) => match follower.next_known().await {
-                Some(notice) => {
-                    let id = to_id(&self.lead, follower.position());
-                    self.pending.extend(event(&self.lead, &notice, id));
-                }
-                None => {
-                    let position = follower.position().clone();
-                    self.enter(position).await;
-                }
-            },
-            Source::Nobody(position) => {
-                let position = position.clone();
-                // The sender is a part of the app, which this holds.
-                drop(self.changes.changed().await);
-                let store = Arc::clone(self.app.sessions().store());
-                let stored = Follower::stored(store, self.lead.clone(), position);
-                self.source = Source::Stored(stored);
-            }
-        }
-    }
-
-    /// Follows the team where it is in memory.
-    async fn enter(&mut self, position: Position) {
-        let Some((number, team)) = self.app.sessions().opened_at(&self.lead) else {
-            self.source = Source::Nobody(position);
-            return;
-        };
-        match team.follow(Since::After(position.clone())).await {
-            Ok(follower) => {
-                self.source = Source::Live(follower, number);
-                self.pending.extend(moment("team", &Moment::Team { open: true }));
-            }
-            // A store that cannot be read may be when something changes.
-            Err(_) => self.source = Source::Nobody(position),
-        }
-    }
-
-    /// Leaves a team that left memory, for what it wrote last.
-    fn leave(&mut self) {
-        if let Source::Live(follower, _) = &self.source {
-            let position = follower.position().clone();
-            let store = Arc::clone(self.app.sessions().store());
-            self.source = Source::Stored(Follower::stored(store, self.lead.clone(), position));
-            self.pending.extend(moment("team", &Moment::Team { open: false }));
+                Told::Open(open) => moment("team", &Moment::Team { open }),
+            });
         }
     }
 }

@@ -12,7 +12,9 @@ mod tasks;
 mod team;
 mod when;
 
+pub(crate) use extract::{lead, member};
 pub(crate) use messages::MailIndex;
+pub(crate) use sessions::page as sessions_page;
 
 use crate::app::App;
 use axum::Router;

@@ -9,6 +9,7 @@ use axum::extract::State;
 use longboat_core::id::{Seq, SessionId};
 use longboat_core::log::{Event, SessionKind, Source};
 use longboat_engine::decode_stored;
+use longboat_core::time::Timestamp;
 use longboat_store::SessionHead;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -56,6 +57,9 @@ pub(crate) struct SessionItem {
     pub(crate) created: String,
     /// When a member of the team last wrote (RFC 3339).
     pub(crate) updated: String,
+    /// When a member of the team last wrote.
+    #[serde(skip)]
+    pub(crate) used: Timestamp,
     /// Records of all its logs.
     pub(crate) records: u64,
     /// The beginning of its first prompt.
@@ -112,11 +116,13 @@ async fn item(
     let (first_prompt, forked_from) = beginning(sessions, &session).await?;
     let prefix = format!("{lead}.");
     let names = heads.iter().filter_map(|head| head.session.as_str().strip_prefix(&prefix));
+    let used = heads.iter().map(|head| head.updated).max().unwrap_or_default();
     Ok(Some(SessionItem {
         id: lead.to_owned(),
         forked_from,
         created: rfc3339(heads.iter().map(|head| head.created).min().unwrap_or_default()),
-        updated: rfc3339(heads.iter().map(|head| head.updated).max().unwrap_or_default()),
+        updated: rfc3339(used),
+        used,
         records: heads.iter().map(|head| head.head.0).sum(),
         first_prompt,
         teammates: names.map(str::to_owned).collect(),

@@ -46,7 +46,7 @@ impl Place {
             scope: Scope::All,
         };
         let app = App::new(setup);
-        let router = longboat_http::router(app.clone(), axum::Router::new());
+        let router = longboat_http::router(app.clone(), longboat_http::pages());
         let mut serving = JoinSet::new();
         serving.spawn(longboat_http::serve(listener, router, bounds, app.ending().clone()));
         let client = reqwest::Client::builder()

@@ -25,8 +25,6 @@ pub struct SessionRow {
     pub first_prompt: String,
     /// The session it was forked from.
     pub forked_from: Option<String>,
-    /// When it was made.
-    pub created: Timestamp,
     /// When a member last wrote.
     pub updated: Timestamp,
     /// The names of its teammates.

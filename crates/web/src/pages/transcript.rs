@@ -10,7 +10,7 @@ use crate::text::{Moment, count, one_line};
 use crate::watch::{Group, TeamWatch};
 use longboat_core::id::MemberName;
 use longboat_core::log::Lane;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 /// Steps on one page.
 pub const GROUPS: usize = 30;
@@ -26,8 +26,10 @@ pub struct Conversation<'a> {
     pub name: &'a MemberName,
     /// How the team is here.
     pub here: &'a Presence,
-    /// Steps in order, the newest page or an older one.
-    pub groups: &'a [Group],
+    /// Steps in order, the newest page or an older one: what [`step_item`] made of them.
+    pub steps: &'a [Item],
+    /// The number of the first of them.
+    pub first: usize,
     /// When it is shown.
     pub moment: &'a Moment,
 }
@@ -37,20 +39,6 @@ impl Conversation<'_> {
         format!("/s/{}/m/{}", self.watch.lead(), self.name)
     }
 
-    fn items(&self, amount: Amount) -> Vec<Item> {
-        let href = self.href();
-        let watch = self.watch.watch(self.name);
-        let open = watch.map(|watch| watch.ended());
-        let items = self.groups.iter().map(|group| {
-            // Only the last one goes on.
-            let live = watch.filter(|_| open == Some(group.number) && self.here.open);
-            let around =
-                Around { name: self.name, href: &href, amount, moment: self.moment, live };
-            Item::new(format!("step-{}", group.number), item(group, &around))
-        });
-        items.collect()
-    }
-
     fn card(&self) -> Markup {
         let shown = self.watch.member(self.name, self.here.open);
         html! { @if let Some(shown) = shown { (roster::card(self.watch, &shown, self.here, self.moment)) } }
@@ -58,9 +46,8 @@ impl Conversation<'_> {
 
     /// The way to older steps than those shown.
     fn older(&self) -> Markup {
-        let first = self.groups.first().map_or(0, |group| group.number);
         html! {
-            @if first > 0 { a href={ (self.href()) "?before=" (first) } { "Older steps (" (first) ")" } }
+            @if self.first > 0 { a href={ (self.href()) "?before=" (self.first) } { "Older steps (" (self.first) ")" } }
             @else { span class="faint" { "The beginning" } }
         }
     }
@@ -95,13 +82,30 @@ impl Conversation<'_> {
     }
 }
 
+/// A step as an item of the list of steps. One that ended never changes again.
+#[must_use]
+pub fn step_item(
+    (team, name): (&TeamWatch, &MemberName),
+    here: &Presence,
+    group: &Group,
+    amount: Amount,
+    moment: &Moment,
+) -> Item {
+    let href = format!("/s/{}/m/{name}", team.lead());
+    let watch = team.watch(name);
+    // Only the last one goes on.
+    let live = watch.filter(|watch| here.open && watch.ended() == group.number);
+    let around = Around { name, href: &href, amount, moment, live };
+    Item::new(format!("step-{}", group.number), item(group, &around))
+}
+
 /// The page of a member: `newest` says whether its last steps are among those shown, and it changes.
 #[must_use]
 pub fn transcript_page(shown: &Conversation<'_>, newest: bool) -> Markup {
     let href = shown.href();
     let names = format!("{}: {}", shown.name, title(shown.watch));
     let ended = shown.watch.watch(shown.name).map_or(0, |watch| watch.ended());
-    let next = shown.groups.last().map_or(0, |group| group.number + 1 + GROUPS);
+    let next = shown.first + shown.steps.len() + GROUPS;
     let content = html! {
         div class="head" {
             h1 { (shown.name) }
@@ -113,7 +117,7 @@ pub fn transcript_page(shown: &Conversation<'_>, newest: bool) -> Markup {
             h2 id="steps-title" { "Steps" }
             p id="older" class="pager" { (shown.older()) }
             ol id="steps" class="steps" data-follow[newest] {
-                @for item in shown.items(Amount::Beginning) { (maud::PreEscaped(item.html)) }
+                @for step in shown.steps { (PreEscaped(&step.html)) }
             }
             @if !newest {
                 nav class="pager" aria-label="More steps" {
@@ -138,7 +142,7 @@ pub fn transcript_regions(shown: &Conversation<'_>) -> Vec<Region> {
         Region::whole("banner", banner(shown.watch, shown.here)),
         Region::whole("self", shown.card()),
         Region::whole("older", shown.older()),
-        Region::list("steps", shown.items(Amount::Beginning)),
+        Region::list("steps", shown.steps.iter().cloned()),
         Region::whole("pending", shown.pending()),
     ]
 }
@@ -146,12 +150,12 @@ pub fn transcript_regions(shown: &Conversation<'_>) -> Vec<Region> {
 /// A page with one step, whole.
 #[must_use]
 pub fn step_page(shown: &Conversation<'_>) -> Markup {
-    let number = shown.groups.first().map_or(0, |group| group.number);
-    let names = format!("{}, record group {number}", shown.name);
+    let number = shown.first;
+    let names = format!("{}, step {number}", shown.name);
     let href = shown.href();
     let content = html! {
         div class="head" { h1 { (shown.name) ", one step" } }
-        ol class="steps" { @for item in shown.items(Amount::Whole) { (maud::PreEscaped(item.html)) } }
+        ol class="steps" { @for step in shown.steps { (PreEscaped(&step.html)) } }
         nav class="pager" aria-label="More steps" {
             a href={ (href) "?before=" (number + 1) } { "This step among others" }
         }
