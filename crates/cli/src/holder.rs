@@ -131,11 +131,11 @@ impl Holding {
 
 fn silent(error: &reqwest::Error) -> HoldingError {
     // The address has no secrets in it, and says nothing to a person.
-    let mut cause = error.to_string();
-    if let Some(source) = std::error::Error::source(error) {
-        cause = source.to_string();
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
     }
-    HoldingError::Silent { cause }
+    HoldingError::Silent { cause: deepest.to_string() }
 }
 
 async fn refused(response: Response) -> Result<Response, HoldingError> {
