@@ -12,4 +12,5 @@ mod kills;
 mod place;
 mod refusals;
 mod runs;
+mod serve;
 mod stops;

@@ -8,6 +8,7 @@
 )]
 
 mod bounds;
+mod document;
 mod doors;
 mod events;
 mod person;
