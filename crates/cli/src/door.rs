@@ -4,9 +4,9 @@
 use crate::assemble::Assembly;
 use crate::config::Config;
 use crate::exit::CommandError;
-use crate::note::Note;
+use crate::note::{Note, cookie_of_the_dead};
 use longboat_engine::TeamHandle;
-use longboat_http::{Access, App, Bounds, Scope, Setup, router, serve};
+use longboat_http::{Access, App, Bounds, Scope, Setup, pages, router, serve};
 use longboat_store::Store;
 use secrecy::{ExposeSecret, SecretString};
 use std::io;
@@ -51,7 +51,11 @@ impl Door {
         let failed = |source| CommandError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let access = Access::new(address, remote)?;
+        let mut access = Access::new(address, remote)?;
+        // The store is held by now, so whoever left a note there is gone.
+        if let Some(cookie) = cookie_of_the_dead(&config.store, address) {
+            access.keep_cookie(cookie);
+        }
         let note = Note::leave(&config.store, &access);
         let app = App::new(Setup {
             teams: assembly.teams.clone(),
@@ -61,7 +65,7 @@ impl Door {
             access,
             scope,
         });
-        let router = router(app.clone(), axum::Router::new());
+        let router = router(app.clone(), pages());
         let mut serving = JoinSet::new();
         serving.spawn(serve(listener, router, Bounds::default(), app.ending().clone()));
         let note = note.map_err(|source| CommandError::Io {

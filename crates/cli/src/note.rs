@@ -20,6 +20,8 @@ const NOTE_BYTES: u64 = 4_096;
 struct Words {
     address: SocketAddr,
     token: String,
+    /// What browsers that were let in show.
+    cookie: String,
     pid: u32,
 }
 
@@ -46,7 +48,8 @@ impl Note {
             address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
         }
         let token = access.token().expose_secret().to_owned();
-        let words = Words { address, token, pid: std::process::id() };
+        let cookie = access.cookie().expose_secret().to_owned();
+        let words = Words { address, token, cookie, pid: std::process::id() };
         let path = beside(store);
         // Whole or not at all, and never readable for others.
         let written = path.with_extension(format!("api.{}", words.pid));
@@ -64,14 +67,26 @@ impl Note {
     /// Reads the note of whoever holds a store. What a dead process left says nothing.
     pub(crate) fn read(store: &Path) -> Option<Reach> {
         let holder = SqliteStore::holder(store)?;
-        let mut text = String::new();
-        let file = fs::File::open(beside(store)).ok()?;
-        file.take(NOTE_BYTES).read_to_string(&mut text).ok()?;
-        let words: Words = serde_json::from_str(&text).ok()?;
+        let words = words(store)?;
         // The token is for the one who made it: an address may be somebody else's by now.
         (words.pid == holder.pid)
             .then(|| Reach { address: words.address, token: words.token.into() })
     }
+}
+
+/// What browsers show that were let in by a process that died at this address: whoever takes over the
+/// store there lets them in too, so that a page goes on after a crash. Whoever ends in good order
+/// takes this away with its note.
+pub(crate) fn cookie_of_the_dead(store: &Path, address: SocketAddr) -> Option<SecretString> {
+    let words = words(store)?;
+    (words.address == address).then(|| words.cookie.into())
+}
+
+fn words(store: &Path) -> Option<Words> {
+    let mut text = String::new();
+    let file = fs::File::open(beside(store)).ok()?;
+    file.take(NOTE_BYTES).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 impl Drop for Note {

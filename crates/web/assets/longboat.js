@@ -174,7 +174,7 @@
     begin: async (form) => {
       const { prompt, model } = Object.fromEntries(new FormData(form));
       const team = await ask(form.dataset.begin, model ? { prompt, model } : { prompt });
-      location.assign(`/s/${encodeURIComponent(team.id)}`);
+      location.assign(`/sessions/${encodeURIComponent(team.id)}`);
     },
   };
   document.addEventListener("submit", (event) => {

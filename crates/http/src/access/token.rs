@@ -54,6 +54,21 @@ impl Access {
         &self.token
     }
 
+    /// What a browser shows once it was let in.
+    #[must_use]
+    pub fn cookie(&self) -> &SecretString {
+        &self.cookie
+    }
+
+    /// Goes on with what browsers show that were let in before. What is no secret of ours is not
+    /// taken.
+    pub fn keep_cookie(&mut self, cookie: SecretString) {
+        let text = cookie.expose_secret();
+        if text.len() == SECRET_LETTERS && text.bytes().all(|letter| LETTERS.contains(&letter)) {
+            self.cookie = cookie;
+        }
+    }
+
     /// The address for a person's browser, with the token.
     #[must_use]
     pub fn url(&self) -> SecretString {

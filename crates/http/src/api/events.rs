@@ -188,7 +188,7 @@ impl Reader {
             self.pending.extend(match told {
                 Told::Notice(notice) => {
                     let lead = self.feed.lead();
-                    event(lead, &notice, to_id(lead, self.feed.position()))
+                    event(lead, &notice, self.feed.position())
                 }
                 Told::Open(open) => moment("team", &Moment::Team { open }),
             });
@@ -197,12 +197,12 @@ impl Reader {
 }
 
 /// A notice as an event; `None` when it cannot be put into words.
-fn event(lead: &SessionId, notice: &Notice, id: String) -> Option<Sent> {
+fn event(lead: &SessionId, notice: &Notice, now: &Position) -> Option<Sent> {
     let ms = |wait: &Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     match notice {
         Notice::Committed { session, record } => {
             let data = record_json(lead, session, record)?;
-            Some(Sent::default().event("record").id(id).data(data))
+            Some(Sent::default().event("record").id(to_id(lead, now)).data(data))
         }
         Notice::Streaming { member, delta } => {
             let (kind, text) = match delta {

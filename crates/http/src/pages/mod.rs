@@ -37,12 +37,12 @@ pub fn pages() -> Router<App> {
     Router::new()
         .route("/", get(sessions))
         .route("/live", get(live::sessions))
-        .route("/s/{id}", get(team))
-        .route("/s/{id}/live", get(live::team))
-        .route("/s/{id}/mail", get(mail))
-        .route("/s/{id}/mail/{message}", get(message))
-        .route("/s/{id}/m/{member}", get(member))
-        .route("/s/{id}/m/{member}/live", get(live::member))
+        .route("/sessions/{id}", get(team))
+        .route("/sessions/{id}/live", get(live::team))
+        .route("/sessions/{id}/mail", get(mail))
+        .route("/sessions/{id}/mail/{message}", get(message))
+        .route("/sessions/{id}/m/{member}", get(member))
+        .route("/sessions/{id}/m/{member}/live", get(live::member))
         .route("/assets/{name}", get(asset))
 }
 

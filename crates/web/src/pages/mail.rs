@@ -48,7 +48,7 @@ pub fn mail_page(watch: &TeamWatch, before: Option<u64>, moment: &Moment) -> Mar
     let page: Vec<&Way> = watch.mail().newest(before).take(MAIL_PAGE).collect();
     let scale = scale(page.iter().copied());
     let lead = watch.lead();
-    let way = [(format!("/s/{lead}"), lead.to_string()), (String::new(), "messages".to_owned())];
+    let way = [(format!("/sessions/{lead}"), lead.to_string()), (String::new(), "messages".to_owned())];
     let oldest = page.last().map(|way| way.id.number());
     let content = html! {
         div class="head" {
@@ -58,9 +58,9 @@ pub fn mail_page(watch: &TeamWatch, before: Option<u64>, moment: &Moment) -> Mar
         (head(watch, scale))
         ol class="mail" reversed { @for way in &page { (item(watch, way, scale, moment)) } }
         nav class="pager" aria-label="More messages" {
-            @if before.is_some() { a href={ "/s/" (lead) "/mail" } { "Newest" } }
+            @if before.is_some() { a href={ "/sessions/" (lead) "/mail" } { "Newest" } }
             @if let Some(oldest) = oldest && oldest > 1 {
-                a href={ "/s/" (lead) "/mail?before=" (oldest) } { "Older messages" }
+                a href={ "/sessions/" (lead) "/mail?before=" (oldest) } { "Older messages" }
             }
         }
     };
@@ -72,8 +72,8 @@ pub fn mail_page(watch: &TeamWatch, before: Option<u64>, moment: &Moment) -> Mar
 pub fn message_page(watch: &TeamWatch, id: &MessageId, text: &str, moment: &Moment) -> Markup {
     let lead = watch.lead();
     let way = [
-        (format!("/s/{lead}"), lead.to_string()),
-        (format!("/s/{lead}/mail"), "messages".to_owned()),
+        (format!("/sessions/{lead}"), lead.to_string()),
+        (format!("/sessions/{lead}/mail"), "messages".to_owned()),
         (String::new(), id.to_string()),
     ];
     let content = html! {
@@ -100,7 +100,7 @@ fn head(watch: &TeamWatch, scale: u64) -> Markup {
                 span class="key" { span class="swatch accept" aria-hidden="true" {} "queued to accepted" }
                 span class="key" { span class="swatch read" aria-hidden="true" {} "accepted to read" }
                 span { "full width " (duration(scale)) }
-                @if all > SHOWN { a href={ "/s/" (watch.lead()) "/mail" } { "all messages" } }
+                @if all > SHOWN { a href={ "/sessions/" (watch.lead()) "/mail" } { "all messages" } }
             }
         }
     }
@@ -121,7 +121,7 @@ fn item(watch: &TeamWatch, way: &Way, scale: u64, moment: &Moment) -> Markup {
             details {
                 summary { (gist) }
                 div class="text" { (Said(&way.text)) @if way.cut { "…" } }
-                @if way.cut { p { a href={ "/s/" (watch.lead()) "/mail/" (way.id) } { "The whole text of " (way.id) } } }
+                @if way.cut { p { a href={ "/sessions/" (watch.lead()) "/mail/" (way.id) } { "The whole text of " (way.id) } } }
             }
         }
     }

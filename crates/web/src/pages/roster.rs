@@ -22,7 +22,7 @@ pub(super) fn card(watch: &TeamWatch, shown: &Shown<'_>, here: &Presence, moment
     html! {
         li id={ "member-" (name) } class={ "card member " (shown.status.word()) } {
             div class="line" {
-                h3 { a href={ "/s/" (lead) "/m/" (name) } { (name) } }
+                h3 { a href={ "/sessions/" (lead) "/m/" (name) } { (name) } }
                 (status_chip(&shown.status))
                 @if shown.status == Status::Running && here.open {
                     (act(&interrupt, &label, &format!("Interrupt {name}"), &format!("{name} was interrupted")))

@@ -105,7 +105,7 @@ fn item(row: &SessionRow, moment: &Moment) -> Markup {
     let title = one_line(&row.first_prompt, PROMPT_CHARS);
     html! {
         li id={ "session-" (row.id) } class="card session" {
-            a class="title" href={ "/s/" (row.id) } {
+            a class="title" href={ "/sessions/" (row.id) } {
                 @if title.is_empty() { "A session without a prompt" } @else { (title) }
             }
             p class="facts" {

@@ -30,7 +30,7 @@ pub fn team_page(watch: &TeamWatch, here: &Presence, moment: &Moment) -> Markup 
     let title = title(watch);
     let shown: Vec<_> = watch.members(here.open).collect();
     let way = [(String::new(), watch.lead().to_string())];
-    let live = Some(format!("/s/{}/live", watch.lead()));
+    let live = Some(format!("/sessions/{}/live", watch.lead()));
     let content = html! {
         div class="head" {
             h1 { (title) }
@@ -115,7 +115,7 @@ fn summary(watch: &TeamWatch, shown: &[Shown<'_>]) -> Markup {
         @if unread > 0 { span { (unread) " unread" } }
         @if owed > 0 { (chip(Icon::Mail, "failed", &format!("{owed} owed"))) }
         @if used > 0 { span { (tokens(used)) " tokens" } }
-        @if let Some(from) = watch.forked_from() { span { "forked from " a href={ "/s/" (from) } { (from) } } }
+        @if let Some(from) = watch.forked_from() { span { "forked from " a href={ "/sessions/" (from) } { (from) } } }
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Conversation<'a> {
 
 impl Conversation<'_> {
     fn href(&self) -> String {
-        format!("/s/{}/m/{}", self.watch.lead(), self.name)
+        format!("/sessions/{}/m/{}", self.watch.lead(), self.name)
     }
 
     fn card(&self) -> Markup {
@@ -76,7 +76,7 @@ impl Conversation<'_> {
 
     fn way(&self, last: Option<String>) -> Vec<(String, String)> {
         let lead = self.watch.lead();
-        let mut way = vec![(format!("/s/{lead}"), lead.to_string()), (self.href(), self.name.to_string())];
+        let mut way = vec![(format!("/sessions/{lead}"), lead.to_string()), (self.href(), self.name.to_string())];
         way.extend(last.map(|last| (String::new(), last)));
         way
     }
@@ -91,7 +91,7 @@ pub fn step_item(
     amount: Amount,
     moment: &Moment,
 ) -> Item {
-    let href = format!("/s/{}/m/{name}", team.lead());
+    let href = format!("/sessions/{}/m/{name}", team.lead());
     let watch = team.watch(name);
     // Only the last one goes on.
     let live = watch.filter(|watch| here.open && watch.ended() == group.number);
