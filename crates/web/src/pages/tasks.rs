@@ -13,7 +13,7 @@ use std::sync::Arc;
 const DRAWN: usize = 48;
 /// Rows of the table.
 const ROWS: usize = 256;
-const WIDTH: f64 = 176.0;
+const WIDTH: f64 = 204.0;
 const HEIGHT: f64 = 58.0;
 const GAP_X: f64 = 44.0;
 const GAP_Y: f64 = 14.0;
@@ -151,9 +151,9 @@ fn node(board: &TaskBoard, task: &Task, place: Place) -> Markup {
     html! {
         g class={ "task " (tone) } {
             rect x=(x) y=(y) width=(WIDTH) height=(HEIGHT) rx="8" {}
-            text class="subject" x=(x + 12.0) y=(y + 24.0) { (one_line(&task.subject, 22)) }
+            text class="subject" x=(x + 12.0) y=(y + 24.0) { (one_line(&task.subject, 23)) }
             (icon.draw_at(x + 10.0, y + 33.0))
-            text class="state" x=(x + 31.0) y=(y + 45.0) { (task.id) " · " (one_line(&words, 18)) }
+            text class="state" x=(x + 31.0) y=(y + 45.0) { (task.id) " · " (one_line(&words, 21)) }
         }
     }
 }

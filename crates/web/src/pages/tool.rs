@@ -36,7 +36,7 @@ pub(super) fn call(id: &str, call: &ToolCall, ran: &Ran<'_>, whole: &Whole<'_>, 
                 " " (state(ran, moment))
             }
             h4 { "Asked" }
-            (long(&pretty(&call.arguments), "code", whole))
+            (long(&readable(&call.arguments), "code", whole))
             @if let Some(outcome) = ran.outcome {
                 h4 { "Came back" }
                 @for block in &outcome.content { (block_markup(&call.name, block, whole)) }
@@ -62,11 +62,20 @@ fn state(ran: &Ran<'_>, moment: &Moment) -> Markup {
     }
 }
 
-/// Arguments as JSON that people can read, or as they are when they are none.
-fn pretty(arguments: &str) -> String {
-    serde_json::from_str::<serde_json::Value>(arguments)
-        .and_then(|value| serde_json::to_string_pretty(&value))
-        .unwrap_or_else(|_| arguments.to_owned())
+/// Arguments for people: a line each, texts as they are. As they are when they are no object.
+fn readable(arguments: &str) -> String {
+    let Ok(serde_json::Value::Object(object)) = serde_json::from_str(arguments) else {
+        return arguments.to_owned();
+    };
+    let lines = object.iter().map(|(name, value)| match value {
+        serde_json::Value::String(text) if text.contains('\n') => {
+            format!("{name}:\n{}", text.trim_end_matches('\n'))
+        }
+        serde_json::Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    if text.is_empty() { "nothing".to_owned() } else { text }
 }
 
 fn block_markup(tool: &str, block: &Block, whole: &Whole<'_>) -> Markup {
@@ -97,9 +106,9 @@ fn diff(text: &str) -> Markup {
                     Some(b'@') => "place",
                     _ => "same",
                 };
-                span class=(kind) { (Said(line)) "\n" }
+                span class=(kind) { (Said(line)) }
             }
-            @for line in lines { (Said(line)) "\n" }
+            @for line in lines { span class="same" { (Said(line)) } }
         }
     }
 }
