@@ -3,6 +3,7 @@
 use crate::commands;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use longboat_core::content::Wire;
+use longboat_core::id::{InvalidId, MemberName, TaskId};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -127,6 +128,16 @@ pub(crate) struct ShowingArgs {
     pub(crate) quiet: bool,
 }
 
+/// Reads a member's name.
+pub(crate) fn parse_member(text: &str) -> Result<MemberName, InvalidId> {
+    MemberName::new(text)
+}
+
+/// Reads a task's id.
+pub(crate) fn parse_task(text: &str) -> Result<TaskId, InvalidId> {
+    TaskId::new(text)
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -138,6 +149,14 @@ pub(crate) enum Command {
     Resume(commands::resume::ResumeArgs),
     /// Start a new session from the ended turns of another
     Fork(commands::fork::ForkArgs),
+    /// Serve the sessions of this workspace over HTTP, and run them for whoever asks
+    Serve(commands::serve::ServeArgs),
+    /// Say something to a member of a team at work
+    Send(commands::send::SendArgs),
+    /// End a member's turn; what is pending for it starts the next one
+    Interrupt(commands::interrupt::InterruptArgs),
+    /// Show a team's tasks, or change them
+    Tasks(commands::tasks::TasksArgs),
     /// List the sessions of this workspace
     Sessions(commands::sessions::SessionsArgs),
     /// Show a team, its tasks and its mail, or a member's transcript

@@ -2,6 +2,7 @@
 
 use crate::assemble::AssemblyError;
 use crate::config::ConfigError;
+use crate::holder::HoldingError;
 use longboat_core::log::TurnOutcome;
 use longboat_engine::{RunEnd, TeamError, TeamFault};
 use longboat_store::OpenError;
@@ -40,6 +41,20 @@ pub(crate) enum CommandError {
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] longboat_store::StoreError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}{}", crate::door::why_not(.source))]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The address can be reached by others.
+    #[error(transparent)]
+    Remote(#[from] longboat_http::NotLoopback),
+    /// The process that holds the store did not do it.
+    #[error(transparent)]
+    Holding(#[from] crate::holder::HoldingError),
     /// The terminal or a file could not be read or written.
     #[error("{doing}: {source}")]
     Io {
@@ -80,6 +95,18 @@ pub(crate) enum UsageError {
         /// Where.
         store: String,
     },
+    /// Nobody is there to be asked.
+    #[error(
+        "nobody holds {store}, so there is nobody to {wanted}: start longboat serve{flag}, or go on with a session by longboat resume{flag}"
+    )]
+    NobodyHolds {
+        /// What was wanted.
+        wanted: &'static str,
+        /// The store.
+        store: String,
+        /// What to add to a command line.
+        flag: String,
+    },
     /// The script cannot be read.
     #[error("the script {path} is not valid: {reason}")]
     Script {
@@ -95,6 +122,9 @@ impl CommandError {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Config(_) | Self::Usage(_) | Self::Assembly(_) => USAGE,
+            Self::Listen { .. } | Self::Remote(_) => USAGE,
+            Self::Holding(HoldingError::Problem { status: 400..=499, .. }) => USAGE,
+            Self::Holding(_) => UNDONE,
             Self::Open(OpenError::Missing { .. }) => USAGE,
             Self::Open(_) | Self::Store(_) => STORE,
             Self::Team(TeamError::Write(_) | TeamError::Store(_)) => STORE,

@@ -5,8 +5,11 @@ mod assemble;
 mod commands;
 mod config;
 mod demo;
+mod door;
 mod exit;
+mod holder;
 mod live;
+mod note;
 mod reach;
 mod report;
 mod roles;
@@ -57,6 +60,13 @@ async fn perform(line: &CommandLine) -> Result<u8, CommandError> {
             commands::resume::run(args, &line.global, &config).await
         }
         Command::Fork(args) => commands::fork::run(args, &config).await,
+        Command::Serve(args) => commands::serve::run(args, &config).await,
+        Command::Send(args) => commands::send::run(args, &config).await,
+        Command::Interrupt(args) => commands::interrupt::run(args, &config).await,
+        Command::Tasks(args) => commands::tasks::run(args, &config, page(line, &config)).await,
+        Command::Show(args) if args.follow => {
+            commands::watch::run(args, &line.global, &config).await
+        }
         Command::Doctor(args) => commands::doctor::run(args, &config).await,
         command => look(command, line, &config).await,
     }
@@ -81,6 +91,10 @@ async fn look(command: &Command, line: &CommandLine, config: &Config) -> Result<
         | Command::Run(_)
         | Command::Resume(_)
         | Command::Fork(_)
+        | Command::Serve(_)
+        | Command::Send(_)
+        | Command::Interrupt(_)
+        | Command::Tasks(_)
         | Command::Doctor(_)
         | Command::Completions(_)
         | Command::ScriptedModel(_) => Ok(()),

@@ -153,6 +153,18 @@ impl MemberName {
     pub fn is_lead(&self) -> bool {
         self.0 == "lead"
     }
+
+    /// The name under which what a person does is recorded. No member has it.
+    #[must_use]
+    pub fn human() -> Self {
+        Self("human".to_owned())
+    }
+
+    /// Says whether this is a person's name.
+    #[must_use]
+    pub fn is_human(&self) -> bool {
+        self.0 == "human"
+    }
 }
 
 impl MessageId {

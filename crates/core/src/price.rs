@@ -18,6 +18,12 @@ impl Cost {
         Self((amount * 1e6).round() as u64)
     }
 
+    /// The amount in US dollars.
+    #[must_use]
+    pub fn in_dollars(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
     /// Both amounts together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -40,7 +46,7 @@ impl fmt::Display for Cost {
 impl Serialize for Cost {
     /// As a number of dollars.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_f64(self.0 as f64 / 1e6)
+        to.serialize_f64(self.in_dollars())
     }
 }
 

@@ -17,7 +17,7 @@ mod tools;
 
 pub use load::{LoadError, decode_stored, load_lead, load_session, read_log};
 pub use log_writer::WriteError;
-pub use notice::{Delta, Follower, Notice, Since};
+pub use notice::{Delta, Follower, Notice, Position, Since};
 pub use ports::{
     Clock, Effect, Ids, ModelMissing, Models, Tool, ToolScope, Toolbox, describe_tool,
     parse_arguments,
@@ -25,7 +25,7 @@ pub use ports::{
 pub use settings::{Budget, Role, Settings};
 pub use supervise::Supervisor;
 pub use team::{
-    Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TeamFault,
-    TeamHandle, TeamView,
+    Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TaskChanged,
+    TeamFault, TeamHandle, TeamView,
 };
 pub use teams::{Ports, TeamError, Teams};

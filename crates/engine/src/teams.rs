@@ -162,6 +162,12 @@ impl Teams {
         Ok(self.open(session.clone(), writer))
     }
 
+    /// The time, as the records have it.
+    #[must_use]
+    pub fn now(&self) -> longboat_core::time::Timestamp {
+        self.parts.clock.now()
+    }
+
     /// Ids, for prompts.
     #[must_use]
     pub fn ids(&self) -> &dyn Ids {

@@ -168,6 +168,13 @@ impl SqliteStore {
         Ok(Self { path, readers, writer: None, running: running.into() })
     }
 
+    /// The process that says it owns the store of a file, if one does and is not known to have died.
+    /// For those who want to speak to it; only opening the store proves that nobody owns it.
+    #[must_use]
+    pub fn holder(path: impl AsRef<Path>) -> Option<Holder> {
+        owner::said(path.as_ref())
+    }
+
     /// The database file.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -1,12 +1,13 @@
 //! `longboat demo`: a whole team run without any key. The model is scripted; the client, the engine,
 //! the tools, the store and the project are real.
 
-use super::follow::{Left, follow, showing, tell};
+use super::follow::{Left, Stops, follow, showing, shut, tell, tell_door};
 use super::run::say;
 use crate::args::{BudgetArgs, GlobalArgs, ShowingArgs};
 use crate::assemble::{Assembly, assemble};
 use crate::config::Config;
 use crate::demo::{PROMPT, Pace, Place, TestVerdict, Wires, lead_model, provide};
+use crate::door::Door;
 use crate::exit::{self, CommandError};
 use crate::live::{Display, Showing};
 use crate::report::{MessageState, Page, TeamStory, one_line, read_team};
@@ -27,6 +28,9 @@ pub(crate) struct DemoArgs {
     within: Option<PathBuf>,
     #[command(flatten)]
     showing: ShowingArgs,
+    /// Print an address at which a browser shows it, and stay after its end
+    #[arg(long)]
+    web: bool,
 }
 
 /// Says why there is no demo.
@@ -68,9 +72,16 @@ pub(crate) async fn run(
         place.root.display()
     ));
     display.say(&format!("session {} · bill/test.sh says: {before}", team.team()));
+    let door = Door::of_run(&config, &assembly, &team).await;
+    tell_door(&door, &team, args.web, &mut display);
     let begin = say(&assembly.teams, &team, PROMPT.to_owned());
     let left = follow(&team, &mut display, Since::Start, begin).await?;
+    if let (true, Ok(_), Left::Ended(_)) = (args.web, &door, &left) {
+        display.say("it has ended and is still served; Ctrl-C stops");
+        Stops::new()?.next().await;
+    }
     team.close().await;
+    shut(door).await;
     let verdict = match &left {
         Left::Ended(_) => judge(&place, &assembly, &team, showing, page(&config)).await?,
         Left::Stopped => Vec::new(),

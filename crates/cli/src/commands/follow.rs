@@ -2,10 +2,10 @@
 
 use crate::args::{Color, ShowingArgs};
 use crate::config::Config;
+use crate::door::Door;
 use crate::exit::{self, CommandError};
 use crate::live::{Display, Showing};
-use futures::FutureExt;
-use longboat_engine::{Follower, RunEnd, Since, TeamHandle};
+use longboat_engine::{Follower, RunEnd, Since, TeamFault, TeamHandle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -23,13 +23,15 @@ pub(crate) enum Left {
 }
 
 /// The ways in which people stop a process.
-struct Stops {
+pub(crate) struct Stops {
     interrupt: Signal,
     terminate: Signal,
+    hang_up: Signal,
 }
 
 impl Stops {
-    fn new() -> Result<Self, CommandError> {
+    /// Listens for them from now on.
+    pub(crate) fn new() -> Result<Self, CommandError> {
         let listen = |kind| {
             signal(kind)
                 .map_err(|source| CommandError::Io { doing: "listening for Ctrl-C", source })
@@ -37,13 +39,16 @@ impl Stops {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
         })
     }
 
-    async fn next(&mut self) {
+    /// The next wish to stop. A terminal that is closed is one.
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
         }
     }
 }
@@ -98,14 +103,22 @@ where
                 return Ok(Left::Stopped);
             }
             end = &mut end => {
-                let end = end?;
-                show_rest(&mut follower, display)?;
+                let end = match end {
+                    Ok(end) => end,
+                    // Whoever closed it from outside stopped it.
+                    Err(TeamFault::Closed) => {
+                        display.finish();
+                        return Ok(Left::Stopped);
+                    }
+                    Err(fault) => return Err(fault.into()),
+                };
+                show_rest(&mut follower, display).await?;
                 display.finish();
                 return Ok(Left::Ended(end));
             }
             notice = follower.next() => match notice {
                 Some(notice) => display.notice(&notice).map_err(write_error)?,
-                None => return Err(longboat_engine::TeamFault::Closed.into()),
+                None => return Err(TeamFault::Closed.into()),
             },
             _ = frame.tick() => display.redraw(),
         }
@@ -117,8 +130,8 @@ fn write_error(source: io::Error) -> CommandError {
 }
 
 /// Shows what is known already, so that the end does not overtake the events.
-fn show_rest(follower: &mut Follower, display: &mut Display) -> Result<(), CommandError> {
-    while let Some(Some(notice)) = follower.next().now_or_never() {
+async fn show_rest(follower: &mut Follower, display: &mut Display) -> Result<(), CommandError> {
+    while let Some(notice) = follower.next_known().await {
         display.notice(&notice).map_err(write_error)?;
     }
     Ok(())
@@ -166,4 +179,25 @@ pub(crate) fn tell(
         writeln!(io::stderr().lock(), "look at it with: longboat show {session}{flag}").ok();
     }
     Ok(code)
+}
+
+/// Says where a browser shows a run, when that is asked for, and why it cannot be reached.
+pub(crate) fn tell_door(
+    door: &Result<Door, String>,
+    team: &TeamHandle,
+    web: bool,
+    display: &mut Display,
+) {
+    match door {
+        Ok(door) if web => display.say(&format!("see it at {}", door.page_of(team))),
+        Ok(_) => {}
+        Err(why) => display.say(why),
+    }
+}
+
+/// Shuts the door of a run that is over.
+pub(crate) async fn shut(door: Result<Door, String>) {
+    if let Ok(door) = door {
+        door.close().await;
+    }
 }

@@ -1,10 +1,11 @@
 //! `longboat resume`: go on where a run was left, however it was left.
 
-use super::follow::{follow, showing, tell};
+use super::follow::{follow, showing, shut, tell, tell_door};
 use super::run::{read_prompt, say};
 use crate::args::{BudgetArgs, GlobalArgs, ShowingArgs};
 use crate::assemble::assemble;
 use crate::config::Config;
+use crate::door::Door;
 use crate::exit::{CommandError, UsageError};
 use crate::live::Display;
 use crate::report::find_session;
@@ -24,6 +25,9 @@ pub(crate) struct ResumeArgs {
     budget: BudgetArgs,
     #[command(flatten)]
     showing: ShowingArgs,
+    /// Print an address at which a browser shows it
+    #[arg(long)]
+    web: bool,
 }
 
 /// Goes on with a run.
@@ -46,6 +50,8 @@ pub(crate) async fn run(
         display.say(&format!("passed over {warning}"));
     }
     display.say(&format!("session {lead} goes on"));
+    let door = Door::of_run(config, &assembly, &team).await;
+    tell_door(&door, &team, args.web, &mut display);
     let begin = async {
         match prompt {
             Some(prompt) => say(&assembly.teams, &team, prompt).await,
@@ -54,6 +60,7 @@ pub(crate) async fn run(
     };
     let left = follow(&team, &mut display, Since::Now, begin).await?;
     team.close().await;
+    shut(door).await;
     let code = tell(&left, &team, showing, config)?;
     assembly.close().await;
     Ok(code)
@@ -77,7 +84,7 @@ pub(crate) async fn pick(
 }
 
 /// The lead of a session's team.
-fn lead_of(session: &SessionId) -> SessionId {
+pub(crate) fn lead_of(session: &SessionId) -> SessionId {
     let lead = session.as_str().split('.').next().unwrap_or_default();
     SessionId::new(lead).unwrap_or_else(|_| session.clone())
 }

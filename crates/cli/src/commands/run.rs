@@ -1,9 +1,10 @@
 //! `longboat run`: a task, from its prompt to its end.
 
-use super::follow::{follow, showing, tell};
+use super::follow::{follow, showing, shut, tell, tell_door};
 use crate::args::{BudgetArgs, GlobalArgs, ModelArgs, ShowingArgs};
 use crate::assemble::{assemble, choose_model};
 use crate::config::Config;
+use crate::door::Door;
 use crate::exit::{CommandError, UsageError};
 use crate::live::Display;
 use crate::reach::listens;
@@ -24,6 +25,9 @@ pub(crate) struct RunArgs {
     budget: BudgetArgs,
     #[command(flatten)]
     showing: ShowingArgs,
+    /// Print an address at which a browser shows it
+    #[arg(long)]
+    web: bool,
 }
 
 /// Runs a task.
@@ -46,9 +50,12 @@ pub(crate) async fn run(
         display.say(&format!("passed over {warning}"));
     }
     display.say(&format!("session {} · {model} · {workspace}", team.team()));
+    let door = Door::of_run(config, &assembly, &team).await;
+    tell_door(&door, &team, args.web, &mut display);
     let begin = say(teams, &team, prompt);
     let left = follow(&team, &mut display, Since::Start, begin).await?;
     team.close().await;
+    shut(door).await;
     let code = tell(&left, &team, showing, config)?;
     assembly.close().await;
     Ok(code)

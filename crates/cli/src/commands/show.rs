@@ -9,16 +9,19 @@ use longboat_core::id::SessionId;
 pub(crate) struct ShowArgs {
     /// A session's id, the beginning of one, or "latest"
     #[arg(default_value = "latest")]
-    id: String,
+    pub(crate) id: String,
+    /// Follow what the team does, from the process that runs it
+    #[arg(long, conflicts_with_all = ["member", "full"])]
+    pub(crate) follow: bool,
     /// Show this member's transcript
     #[arg(long, value_name = "NAME")]
     member: Option<String>,
     /// Show thoughts, arguments and results whole
     #[arg(long)]
     full: bool,
-    /// Print JSON: one object
+    /// Print JSON: one object, or with --follow an event a line
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// Shows a team, or a member of it.

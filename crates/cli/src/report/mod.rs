@@ -24,6 +24,7 @@ pub(crate) use members::LoggedStatus;
 pub(crate) use page::Page;
 pub(crate) use plain::{one_line, plain};
 pub(crate) use sessions::list_sessions;
+pub(crate) use tasks::{board, write as write_board};
 pub(crate) use team::TeamStory;
 pub(crate) use transcript::{Detail, Transcript};
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The tasks, each as of its last change, by number. Tombstones are among them.
-pub(super) fn board(lead: &SessionLog) -> Vec<Arc<Task>> {
+pub(crate) fn board(lead: &SessionLog) -> Vec<Arc<Task>> {
     let of = TeamId::of(lead.session.clone());
     let mut tasks = BTreeMap::new();
     for record in &lead.records {
@@ -24,7 +24,7 @@ pub(super) fn board(lead: &SessionLog) -> Vec<Arc<Task>> {
 }
 
 /// Writes the table of tasks that are not deleted.
-pub(super) fn write(page: &Page, out: &mut String, tasks: &[Arc<Task>]) {
+pub(crate) fn write(page: &Page, out: &mut String, tasks: &[Arc<Task>]) {
     let live: Vec<&Arc<Task>> =
         tasks.iter().filter(|task| task.state != TaskState::Deleted).collect();
     let deleted = tasks.len() - live.len();

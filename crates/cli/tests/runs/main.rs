@@ -13,4 +13,5 @@ mod mcp;
 mod place;
 mod refusals;
 mod runs;
+mod serve;
 mod stops;

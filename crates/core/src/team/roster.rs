@@ -77,6 +77,9 @@ pub enum SpawnRefused {
     /// The name is the Lead's.
     #[error("the name \"lead\" is taken by the lead; choose another")]
     NameIsLead,
+    /// The name is a person's.
+    #[error("the name \"human\" is for the person the team works for; choose another")]
+    NameIsHuman,
     /// The name was used before, by an active or a failed teammate.
     #[error("the name {name} is taken and names are never reused; choose another")]
     NameTaken {
@@ -333,6 +336,10 @@ pub fn decide_spawn(
     if name.is_lead() {
         return Err(SpawnRefused::NameIsLead);
     }
+    // P9: what stands in the logs as done by a person was.
+    if name.is_human() {
+        return Err(SpawnRefused::NameIsHuman);
+    }
     if roster.get(name).is_some() {
         return Err(SpawnRefused::NameTaken { name: name.clone() });
     }
@@ -428,7 +435,9 @@ impl SpawnRefused {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotLead => "not_lead",
-            Self::NameIsLead | Self::NameIsParent | Self::NameTaken { .. } => "name_taken",
+            Self::NameIsLead | Self::NameIsHuman | Self::NameIsParent | Self::NameTaken { .. } => {
+                "name_taken"
+            }
             Self::TooDeep { .. } => "too_deep",
             Self::NameTooLong { .. } => "name_too_long",
             Self::UnknownRole { .. } => "unknown_role",

@@ -273,7 +273,7 @@ fn reassigned(
     task: &Task,
     owner: MemberName,
 ) -> Result<TaskState, TaskRefused> {
-    if !by.is_lead() {
+    if !decides_all(by) {
         return Err(TaskRefused::NotLead);
     }
     if !owner.is_lead() && !has_member(&owner) {
@@ -289,9 +289,14 @@ fn reassigned(
     Ok(TaskState::InProgress { owner })
 }
 
+/// The Lead, and the person the team works for.
+fn decides_all(by: &MemberName) -> bool {
+    by.is_lead() || by.is_human()
+}
+
 /// The owner or the Lead; while nobody has it, its creator or the Lead.
 fn may_change(by: &MemberName, task: &Task) -> Result<(), TaskRefused> {
-    if by.is_lead() {
+    if decides_all(by) {
         return Ok(());
     }
     match task.state.owner() {

@@ -31,6 +31,7 @@ fn p12_a_name_is_used_once_even_when_its_teammate_failed() {
     let state = given(&[provisioning("a"), member("a", MemberChange::Failed { reason })]);
     assert_eq!(spawn(&state, "lead", "a"), Err(SpawnRefused::NameTaken { name: name("a") }));
     assert_eq!(spawn(&state, "lead", "lead"), Err(SpawnRefused::NameIsLead));
+    assert_eq!(spawn(&state, "lead", "human"), Err(SpawnRefused::NameIsHuman));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::budget::Spent;
 use super::handle::{By, Caller, TeamFault, TeamHandle};
 use super::input::{Acceptance, Input, Order, ReplyTo, RunEnd};
 use super::outage::Outage;
+use super::repeats::Repeats;
 use super::residency::Resident;
 use super::watch::Waiter;
 use crate::log_writer::{LogWriter, WriteError};
@@ -58,6 +59,7 @@ pub(crate) struct TeamActor {
     /// What members that are out of memory had spent when they left it.
     pub(super) left: BTreeMap<SessionId, Spending>,
     pub(super) exhausted: Option<String>,
+    pub(super) repeats: Repeats,
 }
 
 /// What an open tool call did to the team: remembered until its result is recorded.
@@ -107,6 +109,7 @@ impl TeamActor {
             spent: Spent::nothing(),
             left: BTreeMap::new(),
             exhausted: None,
+            repeats: Repeats::default(),
         }
     }
 
@@ -144,10 +147,12 @@ impl TeamActor {
         self.writer.team().team().clone()
     }
 
-    /// Remembers what an open call did, until its result is recorded.
+    /// Remembers what an open call did, until its result is recorded; and what an outsider did, until
+    /// everybody finds it in the store.
     pub(super) fn remember(&mut self, caller: &Caller, effect: Effect) {
-        if let By::Call(origin) = &caller.by {
-            self.effects.insert(origin.key().into(), effect);
+        match &caller.by {
+            By::Call(origin) => drop(self.effects.insert(origin.key().into(), effect)),
+            By::Outside(key) => self.repeats.note(key),
         }
     }
 
@@ -444,6 +449,7 @@ impl TeamActor {
         self.spawning.clear();
         self.waiters.clear();
         self.stalled.clear();
+        self.repeats = Repeats::default();
     }
 
     /// Answers everything with the fault for a while. Returns false when nobody can ask any more.

@@ -39,6 +39,9 @@ pub enum TeamFault {
         /// Why.
         reason: String,
     },
+    /// The same is being done under this name at this moment.
+    #[error("this is being done already under the same name; ask again to see what came of it")]
+    Repeated,
     /// There is no such member.
     #[error("there is no member {name:?} in this team")]
     UnknownMember {
@@ -141,6 +144,12 @@ impl TeamHandle {
         &self.team
     }
 
+    /// Says whether both speak to the same team in memory.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.inputs.same_channel(&other.inputs)
+    }
+
     /// Follows the team.
     ///
     /// # Errors
@@ -164,13 +173,13 @@ impl TeamHandle {
     }
 
     /// Puts a person's words into a member's inbox: as a turn of its own, or at its nearest step
-    /// boundary. The same item id a second time changes nothing.
+    /// boundary. The same item id a second time changes nothing, also at the same time.
     ///
     /// # Durability
     /// The inbox durably holds it when this returns.
     ///
     /// # Errors
-    /// [`TeamFault`].
+    /// [`TeamFault`]; [`TeamFault::CallName`] when the item's id is one that the team itself uses.
     pub async fn prompt(
         &self,
         target: &MemberName,
@@ -178,12 +187,55 @@ impl TeamHandle {
         item: ItemId,
         text: String,
     ) -> Result<(), TeamFault> {
-        let target = self.session_of(target).await?;
-        let known = self.store.find(&target, &EventKey::inbox(&item)).await;
-        if known.map_err(|error| TeamFault::Store { cause: error.to_string() })?.is_some() {
-            return Ok(());
+        // P6: these are the ids of the team's own messages and first prompts.
+        if item.as_str().starts_with(self.team.lead().as_str()) {
+            let reason = format!("{item} is the team's own");
+            return Err(TeamFault::CallName { reason });
         }
-        self.ask(|reply| Input::Prompt { target, lane, item, text, reply }).await?
+        let target = self.session_of(target).await?;
+        loop {
+            if self.find(&target, &EventKey::inbox(&item)).await?.is_some() {
+                return Ok(());
+            }
+            let (target, item, text) = (target.clone(), item.clone(), text.clone());
+            let asked = self.ask(|reply| Input::Prompt { target, lane, item, text, reply });
+            match asked.await? {
+                Err(TeamFault::Repeated) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Changes the task board in a person's name: with the Lead's authority, and recorded as done by
+    /// `human`. `call` is the caller's own name for this change: asked again under the same one,
+    /// nothing changes twice, and the task comes back as it was after the change.
+    ///
+    /// # Durability
+    /// The change is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`TaskRefused`] or a fault.
+    pub async fn change_task(
+        &self,
+        call: &str,
+        command: TaskCommand,
+    ) -> Result<TaskChanged, CallError<TaskRefused>> {
+        let name = MemberName::human();
+        let key = outside(&name, call)?;
+        loop {
+            match self.find(self.team.lead(), &key).await? {
+                Some(Event::TeamTask { task, .. }) => {
+                    return Ok(TaskChanged { task, warnings: Vec::new() });
+                }
+                Some(_) => return Err(used_otherwise(call).into()),
+                None => {}
+            }
+            let caller = Caller { name: name.clone(), by: By::Outside(key.clone()) };
+            match self.change_task_as(caller, command.clone()).await {
+                Err(CallError::Fault(TeamFault::Repeated)) => {}
+                done => return done,
+            }
+        }
     }
 
     /// Cancels a member's open turn, in a person's name.
@@ -257,7 +309,7 @@ impl TeamHandle {
         self.ask(|reply| Input::Spawn { request, reply }).await.map_err(CallError::from)?
     }
 
-    pub(crate) async fn change_task(
+    pub(crate) async fn change_task_as(
         &self,
         caller: Caller,
         command: TaskCommand,
@@ -288,6 +340,16 @@ impl TeamHandle {
     pub(crate) fn notify(&self, notice: Notice) {
         // Nobody watching is not an error.
         drop(self.notices.send(notice));
+    }
+
+    /// What is recorded under a key, if anything is.
+    async fn find(&self, session: &SessionId, key: &EventKey) -> Result<Option<Event>, TeamFault> {
+        let found = self.store.find(session, key).await;
+        let found = found.map_err(|error| TeamFault::Store { cause: error.to_string() })?;
+        let Some(stored) = found else { return Ok(None) };
+        let record = decode_stored(stored);
+        let record = record.map_err(|error| TeamFault::Store { cause: error.to_string() })?;
+        Ok(Some(record.event))
     }
 
     async fn session_of(&self, name: &MemberName) -> Result<SessionId, TeamFault> {
@@ -334,24 +396,32 @@ impl MemberHandle {
         target: String,
         text: String,
     ) -> Result<(MessageId, Acceptance), CallError<SendRefused>> {
-        let key = EventKey::new(format!("outside/{}/{call}", self.name));
-        let key = key.map_err(|invalid| TeamFault::CallName { reason: invalid.to_string() })?;
-        if let Some(message) = self.recorded(&key).await? {
-            return Ok((message, Acceptance::Accepted));
+        let key = outside(&self.name, call)?;
+        loop {
+            match self.team.find(self.team.team.lead(), &key).await? {
+                Some(Event::TeamMessageQueued { message, .. }) => {
+                    return Ok((message, Acceptance::Accepted));
+                }
+                Some(_) => return Err(used_otherwise(call).into()),
+                None => {}
+            }
+            let caller = Caller { name: self.name.clone(), by: By::Outside(key.clone()) };
+            match self.team.send(caller, target.clone(), text.clone()).await {
+                Ok((queued, acceptance)) => return Ok((queued.message, acceptance)),
+                Err(CallError::Fault(TeamFault::Repeated)) => {}
+                Err(error) => return Err(error),
+            }
         }
-        let caller = Caller { name: self.name.clone(), by: By::Outside(key) };
-        let (queued, acceptance) = self.team.send(caller, target, text).await?;
-        Ok((queued.message, acceptance))
     }
+}
 
-    /// The message that was sent under a key, if one was.
-    async fn recorded(&self, key: &EventKey) -> Result<Option<MessageId>, TeamFault> {
-        let found = self.team.store.find(self.team.team.lead(), key).await;
-        let found = found.map_err(|error| TeamFault::Store { cause: error.to_string() })?;
-        let event = found.and_then(|stored| decode_stored(stored).ok()).map(|record| record.event);
-        Ok(match event {
-            Some(Event::TeamMessageQueued { message, .. }) => Some(message),
-            _ => None,
-        })
-    }
+/// The key under which what an outsider asks in somebody's name is recorded.
+fn outside(name: &MemberName, call: &str) -> Result<EventKey, TeamFault> {
+    let key = EventKey::new(format!("outside/{name}/{call}"));
+    key.map_err(|invalid| TeamFault::CallName { reason: invalid.to_string() })
+}
+
+fn used_otherwise(call: &str) -> TeamFault {
+    let call: String = call.chars().take(80).collect();
+    TeamFault::CallName { reason: format!("{call:?} names something else that was done") }
 }

@@ -178,11 +178,11 @@ pub enum Interrupted {
 
 /// A task as it is after a change.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TaskChanged {
+pub struct TaskChanged {
     /// The task, whole.
-    pub(crate) task: Arc<Task>,
+    pub task: Arc<Task>,
     /// What the one who changed it should know.
-    pub(crate) warnings: Vec<TaskWarning>,
+    pub warnings: Vec<TaskWarning>,
 }
 
 /// How a run ended.

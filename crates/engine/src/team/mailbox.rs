@@ -1,7 +1,7 @@
 //! Sending and delivering: queue, admit, acknowledge, and wake.
 
 use super::actor::{Effect, TeamActor};
-use super::handle::{CallError, Caller, TeamFault};
+use super::handle::{By, CallError, Caller, TeamFault};
 use super::input::{Acceptance, Input, Queued, ReplyTo};
 use super::residency::is_member;
 use longboat_core::id::{EventKey, ItemId, MemberName, SessionId};
@@ -22,6 +22,10 @@ impl TeamActor {
     ) {
         if self.closing {
             self.answer(reply, Err(TeamFault::Closed.into()));
+            return;
+        }
+        if self.is_repeated(caller) {
+            self.answer(reply, Err(TeamFault::Repeated.into()));
             return;
         }
         let team = self.writer.team();
@@ -166,7 +170,12 @@ impl TeamActor {
             return;
         }
         let key = EventKey::inbox(&id);
+        if self.repeats.has(&key) {
+            self.answer(reply, Err(TeamFault::Repeated));
+            return;
+        }
         let item = Arc::new(InboxItem { id, source: Source::Human, text: text.into() });
+        self.repeats.note(&key);
         self.writer.append(target, Some(key), Event::InboxInserted { lane, item });
         self.answer(reply, Ok(()));
         self.advance(target);
@@ -188,11 +197,19 @@ impl TeamActor {
         {
             return Err(TeamFault::Unreachable { name, cause: reason.clone() });
         }
-        let (pending, limit) = (self.unread(&name), self.parts.settings.limits.pending_per_target);
+        // P11: also of what waits for it to be brought back there is only so much.
+        let waiting = self.stalled.iter().filter(|(stalled, _)| *stalled == name).count();
+        let pending = self.unread(&name) + waiting;
+        let limit = self.parts.settings.limits.pending_per_target;
         if pending >= limit {
             return Err(TeamFault::InboxFull { name, pending, limit });
         }
         Ok(())
+    }
+
+    /// Says whether the very same was done already and cannot have been found when it was looked for.
+    pub(super) fn is_repeated(&self, caller: &Caller) -> bool {
+        matches!(&caller.by, By::Outside(key) if self.repeats.has(key))
     }
 
     /// How many items a member in memory has not read.

@@ -19,6 +19,10 @@ impl TeamActor {
             self.answer(reply, Err(TeamFault::Closed.into()));
             return;
         }
+        if self.is_repeated(caller) {
+            self.answer(reply, Err(TeamFault::Repeated.into()));
+            return;
+        }
         let (board, roster) = (self.writer.team().board(), self.writer.team().roster());
         let on_roster = |name: &longboat_core::id::MemberName| {
             roster

@@ -6,7 +6,7 @@ use longboat_core::id::{MemberName, Revision, SessionId, TeamId};
 use longboat_core::log::Scope;
 use longboat_core::price::{Cost, Spending};
 use longboat_core::session::Phase;
-use longboat_core::team::{EndedTurn, Standing, TaskBoard};
+use longboat_core::team::{EndedTurn, Standing, TaskBoard, TeamState};
 
 /// A team at one moment.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub struct TeamView {
     pub members: Vec<MemberView>,
     /// The task board.
     pub board: TaskBoard,
+    /// Why it takes nothing any more and is to be resumed, as when a budget is used up.
+    pub suspended: Option<String>,
 }
 
 /// A member at one moment.
@@ -80,21 +82,49 @@ impl Status {
     }
 }
 
-impl TeamActor {
-    pub(super) fn view(&self, viewer: Option<&MemberName>) -> TeamView {
-        let team = self.writer.team();
+/// What only a team in memory knows of a member's session.
+struct Presence {
+    status: Status,
+    unread: usize,
+    usage: Option<Usage>,
+    cost: Option<Cost>,
+}
+
+impl TeamView {
+    /// A team that is not in memory, as its Lead's log has it: nobody does anything, and how much is
+    /// unread is not known.
+    #[must_use]
+    pub fn stored(team: &TeamState) -> Self {
+        let absent = |_: &SessionId| Presence {
+            status: Status::Inactive,
+            unread: 0,
+            usage: None,
+            cost: None,
+        };
+        Self::of(team, None, None, &absent)
+    }
+
+    fn of(
+        team: &TeamState,
+        viewer: Option<&MemberName>,
+        suspended: Option<String>,
+        presence: &dyn Fn(&SessionId) -> Presence,
+    ) -> Self {
+        let owed = |name: &MemberName| team.mailbox().owed_to(name).count();
+        let session = team.team().lead().clone();
+        let Presence { status, unread, usage, cost } = presence(&session);
         let lead = MemberView {
             name: MemberName::lead(),
-            session: self.writer.lead().clone(),
+            session,
             description: String::new(),
             role: None,
-            status: self.residence(self.writer.lead()),
+            status,
             last: team.lead().last.clone(),
-            unread: self.unread(&MemberName::lead()),
-            owed: team.mailbox().owed_to(&MemberName::lead()).count(),
+            unread,
+            owed: owed(&MemberName::lead()),
             unreachable: None,
-            usage: self.spending(self.writer.lead()).map(Spending::usage),
-            cost: self.cost(self.writer.lead()),
+            usage,
+            cost,
         };
         // P10a: outside a team an agent sees those that it made.
         let sees = |member: &MemberView| match (team.roster().scope(), viewer) {
@@ -103,29 +133,48 @@ impl TeamActor {
             }
             (Scope::Team | Scope::Subagents, _) => true,
         };
-        let teammates = team.roster().iter().map(|member| MemberView {
-            name: member.name.clone(),
-            session: member.session.clone(),
-            description: member.description.clone(),
-            role: member.role.clone(),
-            status: match &member.standing {
-                Standing::Provisioning => Status::Provisioning,
-                Standing::Failed { reason } => Status::Failed { reason: reason.clone() },
-                Standing::Active => self.residence(&member.session),
-            },
-            last: member.activity.last.clone(),
-            unread: self.unread(&member.name),
-            owed: team.mailbox().owed_to(&member.name).count(),
-            unreachable: member.activity.unreachable.clone(),
-            usage: self.spending(&member.session).map(Spending::usage),
-            cost: self.cost(&member.session),
+        let teammates = team.roster().iter().map(|member| {
+            let Presence { status, unread, usage, cost } = presence(&member.session);
+            MemberView {
+                name: member.name.clone(),
+                session: member.session.clone(),
+                description: member.description.clone(),
+                role: member.role.clone(),
+                status: match &member.standing {
+                    Standing::Provisioning => Status::Provisioning,
+                    Standing::Failed { reason } => Status::Failed { reason: reason.clone() },
+                    Standing::Active => status,
+                },
+                last: member.activity.last.clone(),
+                unread,
+                owed: owed(&member.name),
+                unreachable: member.activity.unreachable.clone(),
+                usage,
+                cost,
+            }
         });
-        TeamView {
-            team: self.team(),
+        Self {
+            team: team.team().clone(),
             revision: team.revision_for(viewer),
             members: std::iter::once(lead).chain(teammates).filter(sees).collect(),
             board: team.board().clone(),
+            suspended,
         }
+    }
+}
+
+impl TeamActor {
+    pub(super) fn view(&self, viewer: Option<&MemberName>) -> TeamView {
+        let presence = |session: &SessionId| {
+            let state = self.writer.session(session);
+            Presence {
+                status: self.residence(session),
+                unread: state.map_or(0, |state| state.inbox().len()),
+                usage: self.spending(session).map(Spending::usage),
+                cost: self.cost(session),
+            }
+        };
+        TeamView::of(self.writer.team(), viewer, self.exhausted.clone(), &presence)
     }
 
     fn spending(&self, session: &SessionId) -> Option<&Spending> {

@@ -9,6 +9,7 @@
 
 mod compaction;
 mod delivery;
+mod people;
 mod recovery;
 mod roster;
 mod simulation;

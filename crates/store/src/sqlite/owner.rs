@@ -107,6 +107,13 @@ fn read(file: &File) -> Option<Holder> {
     serde_json::from_str(&text).ok()
 }
 
+/// The process that says it owns a store and is not known to have died. It may be none any more: the
+/// lock alone is proof.
+pub(super) fn said(path: &Path) -> Option<Holder> {
+    let file = File::open(connection::beside(path, ".lock")).ok()?;
+    read(&file).filter(|holder| !is_dead(holder))
+}
+
 /// Says whether a holder's process is known to have died. A process that it was just starting may
 /// then have a copy of the lock for a moment more.
 fn is_dead(holder: &Holder) -> bool {

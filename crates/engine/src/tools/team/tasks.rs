@@ -72,7 +72,7 @@ pub(super) async fn change(
     command: TaskCommand,
 ) -> ToolOutcome {
     let result: Result<TaskChanged, CallError<TaskRefused>> =
-        team.change_task(caller, command).await;
+        team.change_task_as(caller, command).await;
     match result {
         Ok(done) => changed(&done.task, &done.warnings),
         Err(error) => ToolOutcome::error(error.to_string()),
