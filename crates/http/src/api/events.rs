@@ -209,8 +209,8 @@ impl Feed {
                 biased;
                 notice = follower.next() => match notice {
                     Some(notice) => {
-                        let id = to_id(&self.lead, follower.position());
-                        self.pending.extend(event(&self.lead, &notice, id));
+                        let event = event(&self.lead, &notice, follower.position());
+                        self.pending.extend(event);
                     }
                     None => self.leave(),
                 },
@@ -223,8 +223,8 @@ impl Feed {
             },
             Source::Stored(follower) => match follower.next_known().await {
                 Some(notice) => {
-                    let id = to_id(&self.lead, follower.position());
-                    self.pending.extend(event(&self.lead, &notice, id));
+                    let event = event(&self.lead, &notice, follower.position());
+                    self.pending.extend(event);
                 }
                 None => {
                     let position = follower.position().clone();
@@ -270,12 +270,12 @@ impl Feed {
 }
 
 /// A notice as an event; `None` when it cannot be put into words.
-fn event(lead: &SessionId, notice: &Notice, id: String) -> Option<Sent> {
+fn event(lead: &SessionId, notice: &Notice, now: &Position) -> Option<Sent> {
     let ms = |wait: &Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     match notice {
         Notice::Committed { session, record } => {
             let data = record_json(lead, session, record)?;
-            Some(Sent::default().event("record").id(id).data(data))
+            Some(Sent::default().event("record").id(to_id(lead, now)).data(data))
         }
         Notice::Streaming { member, delta } => {
             let (kind, text) = match delta {
