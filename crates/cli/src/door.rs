@@ -52,7 +52,7 @@ impl Door {
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let access = Access::new(address, remote)?;
-        let note = Note::leave(&config.store, &access);
+        let note = Note::leave(assembly.store.path(), &access);
         let app = App::new(Setup {
             teams: assembly.teams.clone(),
             store: Arc::clone(&assembly.store) as Arc<dyn Store>,

@@ -39,7 +39,7 @@ pub(crate) struct Reach {
 }
 
 impl Note {
-    /// Leaves a note, over one that somebody left who died.
+    /// Leaves a note beside the store's own file, over one that somebody left who died.
     pub(crate) fn leave(store: &Path, access: &Access) -> io::Result<Self> {
         let mut address = access.address();
         if address.ip().is_unspecified() {
@@ -65,7 +65,7 @@ impl Note {
     pub(crate) fn read(store: &Path) -> Option<Reach> {
         let holder = SqliteStore::holder(store)?;
         let mut text = String::new();
-        let file = fs::File::open(beside(store)).ok()?;
+        let file = fs::File::open(beside(&store.canonicalize().ok()?)).ok()?;
         file.take(NOTE_BYTES).read_to_string(&mut text).ok()?;
         let words: Words = serde_json::from_str(&text).ok()?;
         // The token is for the one who made it: an address may be somebody else's by now.
