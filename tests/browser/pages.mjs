@@ -91,8 +91,6 @@ async function story() {
   await shows(member("builder"), "bash while [ ! -f gate-one ]");
   await shows(page.locator("#graph"), "Build the limiter");
   assert.equal(await page.locator("#graph path.edge").count(), 5);
-  await shoot(page, "team");
-  await shoot(page, "team-dark", "dark");
   ok("members, their doings and the graph of tasks appear as they come to be");
   const scout = await browser.newPage();
   await scout.goto(`${team}/m/scout`);
@@ -110,6 +108,11 @@ async function story() {
   await shows(page.locator("#message-m1"), "accepted, unread");
   await shows(page.locator("#message-m2"), "read after");
   assert.equal(await page.locator("#message-m1 rect.open").count(), 1);
+  await page.bringToFront();
+  await page.setViewportSize({ width: 1240, height: 1000 });
+  await shoot(page, "team");
+  await shoot(page, "team-dark", "dark");
+  await page.setViewportSize({ width: 1240, height: 860 });
   ok("the way of each message is drawn, and a wait that goes on is told from one that ended");
 
   // What others wrote stays text.

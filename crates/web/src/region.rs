@@ -149,7 +149,8 @@ mod tests {
     type Page = Vec<(String, String)>;
 
     fn view(items: &[(u8, u8)]) -> Vec<Region> {
-        let item = |(id, text): &(u8, u8)| Item { id: format!("i{id}"), html: format!("i{id}={text};") };
+        let item =
+            |(id, text): &(u8, u8)| Item { id: format!("i{id}"), html: format!("i{id}={text};") };
         vec![Region::List { id: "list", items: items.iter().map(item).collect() }]
     }
 
@@ -163,7 +164,9 @@ mod tests {
             Change::Drop { id } => page.retain(|(have, _)| *have != id),
             Change::Item { after, id, html, .. } => {
                 page.retain(|(have, _)| *have != id);
-                let at = after.map_or(0, |after| page.iter().position(|(have, _)| *have == after).unwrap() + 1);
+                let at = after.map_or(0, |after| {
+                    page.iter().position(|(have, _)| *have == after).unwrap() + 1
+                });
                 let text = html.trim_end_matches(';').split_once('=').unwrap().1.to_owned();
                 page.insert(at, (id, text));
             }
@@ -195,11 +198,14 @@ mod tests {
         let mut sent = Sent::default();
         assert_eq!(sent.changes(view(&[(1, 0), (2, 0), (3, 0)])).len(), 1);
         let changes = sent.changes(view(&[(2, 0), (3, 1), (4, 0)]));
-        let names: Vec<String> = changes.iter().map(|change| match change {
-            Change::Fill { .. } => "fill".to_owned(),
-            Change::Drop { id } => format!("drop {id}"),
-            Change::Item { id, after, .. } => format!("{id} after {after:?}"),
-        }).collect();
+        let names: Vec<String> = changes
+            .iter()
+            .map(|change| match change {
+                Change::Fill { .. } => "fill".to_owned(),
+                Change::Drop { id } => format!("drop {id}"),
+                Change::Item { id, after, .. } => format!("{id} after {after:?}"),
+            })
+            .collect();
         assert_eq!(names, ["drop i1", "i3 after Some(\"i2\")", "i4 after Some(\"i3\")"]);
     }
 }

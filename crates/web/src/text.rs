@@ -188,7 +188,10 @@ mod tests {
     fn numbers_and_times_are_short() {
         assert_eq!(number(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(tokens(1_250_000), "1.2 M");
-        assert_eq!((duration(7), duration(1_250), duration(61_000)), ("7 ms".into(), "1.2 s".into(), "1 min 1 s".into()));
+        assert_eq!(
+            (duration(7), duration(1_250), duration(61_000)),
+            ("7 ms".into(), "1.2 s".into(), "1 min 1 s".into())
+        );
         assert_eq!(tail("aäb", 2), "b");
     }
 }

@@ -189,7 +189,8 @@ pub(crate) fn tell_door(
     display: &mut Display,
 ) {
     match door {
-        Ok(door) if web => display.say(&format!("see it at {}", door.page_of(team))),
+        // Whoever asked for it wants it, however little is shown.
+        Ok(door) if web => exit::complain(&format!("see it at {}", door.page_of(team))),
         Ok(_) => {}
         Err(why) => display.say(why),
     }

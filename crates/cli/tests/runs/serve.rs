@@ -195,7 +195,11 @@ async fn other_commands_reach_a_run_at_work() {
     assert!(
         ask(&["send", "worker", "look here", "--steer"]).await.starts_with("steered worker in s-")
     );
-    assert!(ask(&["tasks", "create", "Find it"]).await.starts_with("t1 is open (revision 1)"));
+    // By another name it is the same store.
+    let link = place.workspace().join("link.db");
+    std::os::unix::fs::symlink(place.store(), &link).unwrap();
+    let by_link = ["tasks", "create", "Find it", "--store", link.to_str().unwrap()];
+    assert!(ask(&by_link).await.starts_with("t1 is open (revision 1)"));
     assert!(
         ask(&["tasks", "assign", "t1", "worker"]).await.starts_with("t1 is in progress, worker's")
     );

@@ -1,6 +1,5 @@
 //! The teams that somebody looks at: what is known of each is kept once, however many look.
 
-use super::presence;
 use crate::app::App;
 use crate::feed::{Feed, Told};
 use crate::problem::Problem;
@@ -38,7 +37,11 @@ struct Known {
 
 impl Watches {
     /// A team, known or to be read.
-    pub(super) fn of(&self, sessions: &Sessions, lead: &SessionId) -> Result<Arc<Watched>, Problem> {
+    pub(super) fn of(
+        &self,
+        sessions: &Sessions,
+        lead: &SessionId,
+    ) -> Result<Arc<Watched>, Problem> {
         let mut teams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let turn = teams.values().map(|(turn, _)| turn + 1).max().unwrap_or(0);
         if let Some((last, watched)) = teams.get_mut(lead) {
@@ -49,7 +52,8 @@ impl Watches {
             let free = teams.iter().filter(|(_, (_, watched))| Arc::strong_count(watched) == 1);
             let oldest = free.min_by_key(|(_, (turn, _))| *turn).map(|(lead, _)| lead.clone());
             let oldest = oldest.ok_or_else(|| {
-                let detail = format!("{KNOWN_TEAMS} teams are looked at, which is the limit; close a page");
+                let detail =
+                    format!("{KNOWN_TEAMS} teams are looked at, which is the limit; close a page");
                 Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_watched", detail)
             })?;
             teams.remove(&oldest);
@@ -97,10 +101,10 @@ impl Watched {
             (known.open, known.team.lead().clone())
         };
         let team = app.sessions().opened(&lead).filter(|_| open);
-        let Some(team) = team else { return presence(false, None) };
+        let Some(team) = team else { return Presence::default() };
         match team.look().await {
-            Ok(view) => presence(true, view.suspended),
-            Err(_) => presence(false, None),
+            Ok(view) => Presence { open: true, suspended: view.suspended },
+            Err(_) => Presence::default(),
         }
     }
 

@@ -36,9 +36,11 @@ pub(super) fn section(watch: &TeamWatch, moment: &Moment) -> Markup {
 /// What changes of it.
 pub(super) fn regions(watch: &TeamWatch, moment: &Moment) -> Vec<Region> {
     let scale = scale(watch.mail().newest(None).take(SHOWN));
-    let items = watch.mail().newest(None).take(SHOWN).map(|way| {
-        Item::new(format!("message-{}", way.id), item(watch, way, scale, moment))
-    });
+    let items = watch
+        .mail()
+        .newest(None)
+        .take(SHOWN)
+        .map(|way| Item::new(format!("message-{}", way.id), item(watch, way, scale, moment)));
     vec![Region::whole("mail-head", head(watch, scale)), Region::list("mail", items)]
 }
 
@@ -48,7 +50,8 @@ pub fn mail_page(watch: &TeamWatch, before: Option<u64>, moment: &Moment) -> Mar
     let page: Vec<&Way> = watch.mail().newest(before).take(MAIL_PAGE).collect();
     let scale = scale(page.iter().copied());
     let lead = watch.lead();
-    let way = [(format!("/sessions/{lead}"), lead.to_string()), (String::new(), "messages".to_owned())];
+    let way =
+        [(format!("/sessions/{lead}"), lead.to_string()), (String::new(), "messages".to_owned())];
     let oldest = page.last().map(|way| way.id.number());
     let content = html! {
         div class="head" {

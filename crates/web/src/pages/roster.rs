@@ -15,7 +15,12 @@ const DOING_CHARS: usize = 160;
 const CALLS: usize = 3;
 
 /// A member.
-pub(super) fn card(watch: &TeamWatch, shown: &Shown<'_>, here: &Presence, moment: &Moment) -> Markup {
+pub(super) fn card(
+    watch: &TeamWatch,
+    shown: &Shown<'_>,
+    here: &Presence,
+    moment: &Moment,
+) -> Markup {
     let (lead, name) = (watch.lead(), &shown.name);
     let interrupt = format!("/api/v1/sessions/{lead}/members/{name}/interrupt");
     let label = html! { (Icon::Stop.draw()) "Interrupt" };
@@ -44,7 +49,8 @@ fn facts(watch: &TeamWatch, shown: &Shown<'_>) -> Markup {
     html! {
         p class="facts" {
             @if let Some(model) = shown.watch.and_then(|watch| watch.model()) {
-                span { (one_line(model, 48)) }
+                // Where it is asked is for those who want to know.
+                span title=(one_line(model, 200)) { (one_line(model.split('@').next().unwrap_or(model), 48)) }
             }
             @if let Some(role) = shown.role { span { "role " (one_line(role, 48)) } }
             @if usage.input + usage.output > 0 {
@@ -83,7 +89,7 @@ fn doing(shown: &Shown<'_>, moment: &Moment) -> Markup {
                 @if let Some(call) = stream.calls.last() { "Calls " code { (call) } }
                 @else if !stream.text.is_empty() { "Writes: " (end(&stream.text)) }
                 @else if !stream.reasoning.is_empty() { "Thinks: " (end(&stream.reasoning)) }
-                @else { "Asks its model " (moment.since(*since)) }
+                @else { "Asks its model " span class="faint" { "· " (moment.since(*since)) } }
             }
         }
         Doing::Calling { .. } => calls(shown, moment),
@@ -101,7 +107,7 @@ fn calls(shown: &Shown<'_>, moment: &Moment) -> Markup {
             @if call.name == "wait_agent" { "Waits for the team" } @else {
                 code { (call.name) } " " (one_line(&call.arguments, DOING_CHARS))
             }
-            @if let Some(started) = call.started { " " (moment.since(started)) } @else { span class="faint" { " next" } }
+            @if let Some(started) = call.started { " " span class="faint" { "· " (moment.since(started)) } } @else { span class="faint" { " next" } }
         }
         @if running.len() > CALLS { br; "and " (count(running.len() - CALLS, "more call", "more calls")) }
     }
@@ -114,7 +120,9 @@ fn rest(shown: &Shown<'_>) -> Markup {
     if shown.watch.is_some_and(|watch| watch.turn().is_some()) {
         return html! { span class="warn" { "Stopped in the middle of a turn; it goes on when the session is resumed" } };
     }
-    let Some(last) = &shown.activity.last else { return html! { span class="faint" { "Nothing yet" } } };
+    let Some(last) = &shown.activity.last else {
+        return html! { span class="faint" { "Nothing yet" } };
+    };
     html! {
         @match &last.outcome {
             TurnOutcome::Completed => {}

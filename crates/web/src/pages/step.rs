@@ -107,7 +107,7 @@ fn entry(record: &Record, group: &Group, whole: &Whole<'_>, around: &Around<'_>)
             h3 class="mark turn" {
                 "Turn " (turn)
                 span class="faint" {
-                    @match trigger { Trigger::Prompt => " began with a prompt, ", Trigger::Steer => " began with mail, " }
+                    @match trigger { Trigger::Prompt => " began with a prompt, ", Trigger::Steer => " began with what was sent to it, " }
                     (at)
                 }
             }
@@ -124,7 +124,9 @@ fn entry(record: &Record, group: &Group, whole: &Whole<'_>, around: &Around<'_>)
             }
             @if let TurnOutcome::Failed { reason } = outcome { p class="mark bad" { (one_line(reason, REASON_CHARS)) } }
         },
-        Event::AssistantMessage { step, reply } => said(*step, reply, record.at, group, whole, around),
+        Event::AssistantMessage { step, reply } => {
+            said(*step, reply, record.at, group, whole, around)
+        }
         Event::StepEnded { outcome: StepOutcome::Cut, step } => html! {
             p class="mark warn" { "Step " (step) " was cut: there is no reply. " span class="faint" { (at) } }
         },
@@ -136,7 +138,12 @@ fn entry(record: &Record, group: &Group, whole: &Whole<'_>, around: &Around<'_>)
 }
 
 /// What a member heard: who said it is told by a word, a drawing and a place.
-pub(super) fn said_to(item: &InboxItem, at: Timestamp, whole: &Whole<'_>, around: &Around<'_>) -> Markup {
+pub(super) fn said_to(
+    item: &InboxItem,
+    at: Timestamp,
+    whole: &Whole<'_>,
+    around: &Around<'_>,
+) -> Markup {
     let (kind, icon, who) = who(item);
     html! {
         article class={ "heard " (kind) } {
@@ -218,7 +225,8 @@ fn ran(group: &Group, place: u32) -> Ran<'_> {
 
 /// The reply that is coming in, when one is.
 fn coming(group: &Group, watch: &MemberWatch, around: &Around<'_>) -> Markup {
-    let replied = |record: &std::sync::Arc<Record>| matches!(record.event, Event::AssistantMessage { .. });
+    let replied =
+        |record: &std::sync::Arc<Record>| matches!(record.event, Event::AssistantMessage { .. });
     let asked = group.records.iter().rev().find(|r| matches!(r.event, Event::StepStarted { .. }));
     let Some(asked) = asked.filter(|_| !group.records.iter().any(replied)) else { return html! {} };
     let stream = watch.stream();

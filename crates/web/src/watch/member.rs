@@ -335,7 +335,8 @@ pub(crate) fn gist(arguments: &str) -> String {
     };
     let first = ["command", "path", "pattern", "target", "name", "task_id", "subject"];
     let long = ["content", "old", "new", "description", "expected_revision", "since", "timeout_ms"];
-    let mut keys: Vec<&String> = object.keys().filter(|key| !long.contains(&key.as_str())).collect();
+    let mut keys: Vec<&String> =
+        object.keys().filter(|key| !long.contains(&key.as_str())).collect();
     keys.sort_by_key(|key| first.iter().position(|f| f == key).unwrap_or(first.len()));
     let values = keys.into_iter().filter_map(|key| match object.get(key)? {
         serde_json::Value::String(text) => Some(text.clone()),

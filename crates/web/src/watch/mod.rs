@@ -245,7 +245,11 @@ impl TeamWatch {
 fn status(watch: Option<&MemberWatch>, open: bool) -> Status {
     match watch {
         Some(watch) if open && watch.is_here() => {
-            if watch.busy() { Status::Running } else { Status::Idle }
+            if watch.busy() {
+                Status::Running
+            } else {
+                Status::Idle
+            }
         }
         Some(_) | None => Status::Inactive,
     }
