@@ -108,11 +108,6 @@ async function story() {
   await shows(page.locator("#message-m1"), "accepted, unread");
   await shows(page.locator("#message-m2"), "read after");
   assert.equal(await page.locator("#message-m1 rect.open").count(), 1);
-  await page.bringToFront();
-  await page.setViewportSize({ width: 1240, height: 1000 });
-  await shoot(page, "team");
-  await shoot(page, "team-dark", "dark");
-  await page.setViewportSize({ width: 1240, height: 860 });
   ok("the way of each message is drawn, and a wait that goes on is told from one that ended");
 
   // What others wrote stays text.
@@ -147,7 +142,15 @@ async function story() {
   await shows(edit.locator(".diff .plus"), "times.append(now)");
   await shows(edit.locator(".diff .minus"), "count += 1");
   await edit.scrollIntoViewIfNeeded();
+  await builder.waitForFunction(() => document.getElementById("outcome").textContent === "");
   await shoot(builder, "transcript");
+  await page.bringToFront();
+  await shows(member("builder"), "gate-two");
+  await page.setViewportSize({ width: 1240, height: 1080 });
+  await shoot(page, "team");
+  await shoot(page, "team-dark", "dark");
+  await page.setViewportSize({ width: 1240, height: 860 });
+  await builder.bringToFront();
   ok("a member is steered in the middle of its turn, and what it edits is seen");
 
   // It is interrupted, and goes on when it is told to.

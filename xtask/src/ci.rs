@@ -50,6 +50,7 @@ const STEPS: &[(&str, Work)] = &[
     ("doc tests", Work::Test(&["cargo", "test", "--doc", "--workspace", "--locked"])),
     ("the demo", Work::Run(&["cargo", "run", "--release", "--locked", "--", "demo"])),
     ("foreign servers", Work::Test(&["bash", "tests/foreign/run.sh"])),
+    ("the pages in a browser", Work::Test(&["bash", "tests/browser/run.sh"])),
 ];
 
 /// What `cargo xtask ci --help` says: the steps as they are.
