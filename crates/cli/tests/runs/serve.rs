@@ -278,6 +278,15 @@ async fn an_address_that_others_reach_is_listened_on_only_when_that_is_said() {
     let refused = place.end(place.command(&["serve", "--listen", "0.0.0.0:0"])).await;
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("--allow-remote"), "{}", refused.err);
+    let serve = place.command(&["serve", "--listen", "0.0.0.0:0", "--allow-remote"]);
+    let serving = Serving::of(&place, serve).await;
+    assert!(serving.address.starts_with("http://127.0.0.1:"), "{}", serving.address);
+    assert_eq!(serving.ask("GET", "/sessions", None).await.0, 200);
+    let rebound =
+        serving.client.get(format!("{}/", serving.address)).header("host", "evil.example");
+    assert_eq!(rebound.send().await.unwrap().status(), 421);
+    let stopped = serving.end(Signal::SIGTERM).await;
+    assert!(stopped.err.contains("other machines can reach this"), "{}", stopped.err);
     let nonsense = place.end(place.command(&["serve", "--listen", "here"])).await;
     assert_eq!(nonsense.code, Some(2));
     let serving = Serving::begin(&place).await;
