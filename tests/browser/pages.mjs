@@ -91,8 +91,6 @@ async function story() {
   await shows(member("builder"), "bash while [ ! -f gate-one ]");
   await shows(page.locator("#graph"), "Build the limiter");
   assert.equal(await page.locator("#graph path.edge").count(), 5);
-  await shoot(page, "team");
-  await shoot(page, "team-dark", "dark");
   ok("members, their doings and the graph of tasks appear as they come to be");
   const scout = await browser.newPage();
   await scout.goto(`${team}/m/scout`);
@@ -144,7 +142,15 @@ async function story() {
   await shows(edit.locator(".diff .plus"), "times.append(now)");
   await shows(edit.locator(".diff .minus"), "count += 1");
   await edit.scrollIntoViewIfNeeded();
+  await builder.waitForFunction(() => document.getElementById("outcome").textContent === "");
   await shoot(builder, "transcript");
+  await page.bringToFront();
+  await shows(member("builder"), "gate-two");
+  await page.setViewportSize({ width: 1240, height: 1080 });
+  await shoot(page, "team");
+  await shoot(page, "team-dark", "dark");
+  await page.setViewportSize({ width: 1240, height: 860 });
+  await builder.bringToFront();
   ok("a member is steered in the middle of its turn, and what it edits is seen");
 
   // It is interrupted, and goes on when it is told to.

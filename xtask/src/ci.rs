@@ -51,6 +51,7 @@ const STEPS: &[(&str, Work)] = &[
     ("the demo", Work::Run(&["cargo", "run", "--release", "--locked", "--", "demo"])),
     ("foreign servers", Work::Test(&["bash", "tests/foreign/run.sh"])),
     ("MCP servers", Work::Test(&["bash", "tests/mcp/run.sh"])),
+    ("the pages in a browser", Work::Test(&["bash", "tests/browser/run.sh"])),
 ];
 
 /// What `cargo xtask ci --help` says: the steps as they are.

@@ -8,7 +8,7 @@ use std::process::Command;
 /// Something that is asked for its version, and what brings it.
 type Needed = (&'static [&'static str], &'static str);
 
-/// Programs that builds, tests and the runs against foreign servers call, with their packages.
+/// Programs that builds, tests and the runs with foreign programs call, with their packages.
 const PROGRAMS: &[Needed] = &[
     (&["cc", "--version"], "build-essential"),
     (&["git", "--version"], "git"),
@@ -18,6 +18,7 @@ const PROGRAMS: &[Needed] = &[
     (&["pgrep", "--version"], "procps"),
     (&["node", "--version"], "nodejs"),
     (&["npm", "--version"], "npm"),
+    (&["chromium", "--version"], "chromium"),
 ];
 
 /// Tools of cargo that are built when they are missing, with the version that is known to do.

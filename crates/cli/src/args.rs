@@ -12,6 +12,8 @@ Examples:
   longboat run \"Fix the failing test. Use a team: one to find, one to fix.\"
   longboat resume                       go on with the latest run
   longboat show                         its members, tasks and mail
+  longboat send scout \"Look at x.rs\"    say something to a member at work
+  longboat serve                        runs for whoever asks, over HTTP
 
 Models: set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, DEEPSEEK_API_KEY, …) and a
 model (--model, LONGBOAT_MODEL, or [model] default in longboat.toml), written

@@ -53,10 +53,10 @@ impl Door {
         let address = listener.local_addr().map_err(failed)?;
         let mut access = Access::new(address, remote)?;
         // The store is held by now, so whoever left a note there is gone.
-        if let Some(cookie) = cookie_of_the_dead(&config.store, address) {
+        if let Some(cookie) = cookie_of_the_dead(assembly.store.path(), address) {
             access.keep_cookie(cookie);
         }
-        let note = Note::leave(&config.store, &access);
+        let note = Note::leave(assembly.store.path(), &access);
         let app = App::new(Setup {
             teams: assembly.teams.clone(),
             store: Arc::clone(&assembly.store) as Arc<dyn Store>,

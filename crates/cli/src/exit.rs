@@ -107,6 +107,16 @@ pub(crate) enum UsageError {
         /// What to add to a command line.
         flag: String,
     },
+    /// Whoever is there cannot be asked.
+    #[error(
+        "{store} is held by {holder}, which takes nothing from other commands: it is of an older version, or it said why when it began"
+    )]
+    HolderMute {
+        /// The store.
+        store: String,
+        /// Who holds it.
+        holder: String,
+    },
     /// The script cannot be read.
     #[error("the script {path} is not valid: {reason}")]
     Script {

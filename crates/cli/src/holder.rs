@@ -51,12 +51,14 @@ pub(crate) enum HoldingError {
 impl Holding {
     /// The process that holds the store. `wanted` says what cannot be done without one.
     pub(crate) fn of(config: &Config, wanted: &'static str) -> Result<Self, CommandError> {
-        let nobody = || UsageError::NobodyHolds {
-            wanted,
-            store: config.store.display().to_string(),
-            flag: config.store_flag(),
+        let mute = || {
+            let store = config.store.display().to_string();
+            CommandError::Usage(match SqliteStore::holder(&config.store) {
+                Some(holder) => UsageError::HolderMute { store, holder: holder.to_string() },
+                None => UsageError::NobodyHolds { wanted, store, flag: config.store_flag() },
+            })
         };
-        let reach = Note::read(&config.store).ok_or_else(nobody).map_err(CommandError::Usage)?;
+        let reach = Note::read(&config.store).ok_or_else(mute)?;
         // Nothing on the way to this machine itself.
         let client =
             reqwest::Client::builder().no_proxy().build().map_err(|error| silent(&error))?;

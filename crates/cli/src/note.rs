@@ -41,7 +41,7 @@ pub(crate) struct Reach {
 }
 
 impl Note {
-    /// Leaves a note, over one that somebody left who died.
+    /// Leaves a note beside the store's own file, over one that somebody left who died.
     pub(crate) fn leave(store: &Path, access: &Access) -> io::Result<Self> {
         let mut address = access.address();
         if address.ip().is_unspecified() {
@@ -67,7 +67,7 @@ impl Note {
     /// Reads the note of whoever holds a store. What a dead process left says nothing.
     pub(crate) fn read(store: &Path) -> Option<Reach> {
         let holder = SqliteStore::holder(store)?;
-        let words = words(store)?;
+        let words = words(&store.canonicalize().ok()?)?;
         // The token is for the one who made it: an address may be somebody else's by now.
         (words.pid == holder.pid)
             .then(|| Reach { address: words.address, token: words.token.into() })

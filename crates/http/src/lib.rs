@@ -39,6 +39,7 @@ pub fn router(app: App, pages: Router<App>) -> Router {
         .method_not_allowed_fallback(problem::no_such_method)
         .layer(axum::extract::DefaultBodyLimit::max(BODY_BYTES))
         .layer(from_fn_with_state(app.clone(), access::guard))
+        .layer(from_fn_with_state(app.clone(), pages::for_people))
         .layer(axum::middleware::map_response(access::harden))
         .with_state(app)
 }

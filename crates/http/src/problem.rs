@@ -79,6 +79,8 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        // For whoever shows it to a person instead.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -1,7 +1,13 @@
 //! Serving a router on a listener, with bounds on everything that a stranger can make wait or grow.
 
+use crate::access::harden;
 use crate::impatient::Impatient;
+use crate::problem::Problem;
 use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::time::Duration;
@@ -16,6 +22,8 @@ pub struct Bounds {
     pub connections: usize,
     /// How long the head of a request may take to arrive, and a connection may stand idle.
     pub head_within: Duration,
+    /// How long a request may take, its body's arrival included, until its answer begins.
+    pub answered_within: Duration,
     /// How long a reader may take nothing of what is ready for it.
     pub taken_within: Duration,
 }
@@ -25,6 +33,7 @@ impl Default for Bounds {
         Self {
             connections: 256,
             head_within: Duration::from_secs(10),
+            answered_within: Duration::from_secs(90),
             taken_within: Duration::from_secs(60),
         }
     }
@@ -46,6 +55,8 @@ pub async fn serve(
     bounds: Bounds,
     ending: CancellationToken,
 ) {
+    let within = bounds.answered_within;
+    let router = router.layer(from_fn(move |request, next| answered(within, request, next)));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -63,6 +74,18 @@ pub async fn serve(
     let ended = async { while connections.join_next().await.is_some() {} };
     drop(tokio::time::timeout(LAST_ANSWERS, ended).await);
     connections.shutdown().await;
+}
+
+/// Gives up on a request that takes too long. What it asked for may happen all the same.
+async fn answered(within: Duration, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(within, next.run(request)).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let detail = "this took too long; it may happen all the same, so look before you ask again, or ask under the same id";
+            let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", detail);
+            harden(problem.into_response()).await
+        }
+    }
 }
 
 /// Serves one connection until either side closes it.

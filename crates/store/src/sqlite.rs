@@ -30,7 +30,7 @@ use writer::Writer;
 pub enum OpenError {
     /// Another process owns it.
     #[error(
-        "{} is in use by {}: stop it, or use a command that only reads, or give another --store",
+        "{} is in use by {}: stop it, or use a command that only reads or speaks to it (longboat send, tasks, show --follow), or give another --store",
         path.display(),
         holder.as_ref().map_or("another process, just started".to_owned(), Holder::to_string)
     )]

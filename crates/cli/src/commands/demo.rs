@@ -8,7 +8,7 @@ use crate::assemble::{Assembly, assemble};
 use crate::config::Config;
 use crate::demo::{PROMPT, Pace, Place, TestVerdict, Wires, lead_model, provide};
 use crate::door::Door;
-use crate::exit::{self, CommandError};
+use crate::exit::{self, CommandError, complain};
 use crate::live::{Display, Showing};
 use crate::report::{MessageState, Page, TeamStory, one_line, read_team};
 use longboat_core::price::Prices;
@@ -77,7 +77,7 @@ pub(crate) async fn run(
     let begin = say(&assembly.teams, &team, PROMPT.to_owned());
     let left = follow(&team, &mut display, Since::Start, begin).await?;
     if let (true, Ok(_), Left::Ended(_)) = (args.web, &door, &left) {
-        display.say("it has ended and is still served; Ctrl-C stops");
+        complain("it has ended and is still served; Ctrl-C stops");
         Stops::new()?.next().await;
     }
     team.close().await;

@@ -26,7 +26,8 @@ pub(crate) enum Left {
 pub(crate) struct Stops {
     interrupt: Signal,
     terminate: Signal,
-    hang_up: Signal,
+    /// `None` when whoever started the process had it ignored, as nohup does.
+    hang_up: Option<Signal>,
 }
 
 impl Stops {
@@ -36,10 +37,12 @@ impl Stops {
             signal(kind)
                 .map_err(|source| CommandError::Io { doing: "listening for Ctrl-C", source })
         };
+        // Asked first: listening makes an end of ignoring.
+        let ignored = hang_up_is_ignored();
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
-            hang_up: listen(SignalKind::hangup())?,
+            hang_up: if ignored { None } else { Some(listen(SignalKind::hangup())?) },
         })
     }
 
@@ -48,9 +51,25 @@ impl Stops {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            () = hung_up(&mut self.hang_up) => {}
         }
     }
+}
+
+async fn hung_up(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Says whether the process was started with SIGHUP ignored; where that cannot be read, it was not.
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The first bit is the first signal, which is SIGHUP.
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// How a run is to be shown.
@@ -189,7 +208,8 @@ pub(crate) fn tell_door(
     display: &mut Display,
 ) {
     match door {
-        Ok(door) if web => display.say(&format!("see it at {}", door.page_of(team))),
+        // Whoever asked for it wants it, however little is shown.
+        Ok(door) if web => exit::complain(&format!("see it at {}", door.page_of(team))),
         Ok(_) => {}
         Err(why) => display.say(why),
     }

@@ -12,4 +12,5 @@ mod normal;
 mod place;
 mod reports;
 mod resumed;
+mod served;
 mod team_run;

@@ -74,6 +74,20 @@ impl Place {
         panic!("the demo ended before it: {:?}", child.wait());
     }
 
+    /// Starts a demo that stays, and lets it go until it says on standard error that it does.
+    pub(crate) fn demo_served(&self) -> (Child, Vec<String>) {
+        let arguments = ["--web", "--quiet"];
+        let mut child = self.demo_command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = Vec::new();
+        for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+            said.push(line.unwrap());
+            if said.last().is_some_and(|line| line.contains("still served")) {
+                return (child, said);
+            }
+        }
+        panic!("the demo ended: {:?}, {said:?}", child.wait());
+    }
+
     /// Runs another command on the demo's store, from a directory that has nothing to do with it.
     pub(crate) fn run(&self, arguments: &[&str]) -> Done {
         run_on(&self.store(), arguments)

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 
 /// A `longboat serve`, and the address it printed.
 struct Serving {
@@ -21,7 +22,11 @@ struct Serving {
 
 impl Serving {
     async fn begin(place: &Place) -> Self {
-        let mut command = place.command(&["serve", "--model", "openai/scripted"]);
+        let command = place.command(&["serve", "--model", "openai/scripted"]);
+        Self::of(place, command).await
+    }
+
+    async fn of(place: &Place, mut command: Command) -> Self {
         let mut child = command.env("LONGBOAT_BASE_URL", place.server.base_url()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.next_line().await.unwrap().expect("an address");
@@ -195,7 +200,11 @@ async fn other_commands_reach_a_run_at_work() {
     assert!(
         ask(&["send", "worker", "look here", "--steer"]).await.starts_with("steered worker in s-")
     );
-    assert!(ask(&["tasks", "create", "Find it"]).await.starts_with("t1 is open (revision 1)"));
+    // By another name it is the same store.
+    let link = place.workspace().join("link.db");
+    std::os::unix::fs::symlink(place.store(), &link).unwrap();
+    let by_link = ["tasks", "create", "Find it", "--store", link.to_str().unwrap()];
+    assert!(ask(&by_link).await.starts_with("t1 is open (revision 1)"));
     assert!(
         ask(&["tasks", "assign", "t1", "worker"]).await.starts_with("t1 is in progress, worker's")
     );
@@ -269,6 +278,15 @@ async fn an_address_that_others_reach_is_listened_on_only_when_that_is_said() {
     let refused = place.end(place.command(&["serve", "--listen", "0.0.0.0:0"])).await;
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("--allow-remote"), "{}", refused.err);
+    let serve = place.command(&["serve", "--listen", "0.0.0.0:0", "--allow-remote"]);
+    let serving = Serving::of(&place, serve).await;
+    assert!(serving.address.starts_with("http://127.0.0.1:"), "{}", serving.address);
+    assert_eq!(serving.ask("GET", "/sessions", None).await.0, 200);
+    let rebound =
+        serving.client.get(format!("{}/", serving.address)).header("host", "evil.example");
+    assert_eq!(rebound.send().await.unwrap().status(), 421);
+    let stopped = serving.end(Signal::SIGTERM).await;
+    assert!(stopped.err.contains("other machines can reach this"), "{}", stopped.err);
     let nonsense = place.end(place.command(&["serve", "--listen", "here"])).await;
     assert_eq!(nonsense.code, Some(2));
     let serving = Serving::begin(&place).await;
@@ -294,4 +312,20 @@ async fn a_closed_terminal_drains_as_ctrl_c_does() {
     place.server.open_gate("first");
     place.server.open_gate("second");
     assert_eq!(place.end(place.command(&["resume"])).await.code, Some(0));
+}
+
+#[tokio::test]
+async fn whoever_is_started_with_hang_ups_ignored_goes_on_when_the_terminal_closes() {
+    let place = Place::of(Vec::new()).await;
+    let serve = place.command(&["serve"]);
+    let mut command = Command::new("nohup");
+    command.arg(serve.as_std().get_program()).args(serve.as_std().get_args());
+    command.current_dir(place.workspace()).env("LONGBOAT_STORE", place.store());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let serving = Serving::of(&place, command).await;
+    serving.signal(Signal::SIGHUP);
+    for _ in 0..20 {
+        assert_eq!(serving.ask("GET", "/sessions", None).await.0, 200);
+    }
+    assert_eq!(serving.end(Signal::SIGTERM).await.code, Some(0));
 }

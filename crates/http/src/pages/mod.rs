@@ -11,8 +11,9 @@ use crate::api;
 use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::tz::TimeZone;
@@ -20,7 +21,7 @@ use longboat_core::id::{MemberName, MessageId, SessionId};
 use longboat_core::log::Event;
 use longboat_engine::decode_stored;
 use longboat_web::pages::{
-    self, Amount, Conversation, Presence, SessionRow, SessionState, mail_page, message_page,
+    self, Amount, Conversation, SessionRow, SessionState, mail_page, message_page,
 };
 use longboat_web::watch::TeamWatch;
 use longboat_web::{Moment, assets};
@@ -46,19 +47,8 @@ pub fn pages() -> Router<App> {
         .route("/assets/{name}", get(asset))
 }
 
-/// A page, or a page that says why there is none.
-type Page = Result<Markup, Missing>;
-
-/// Why there is no page.
-struct Missing(Problem, Moment);
-
-impl IntoResponse for Missing {
-    fn into_response(self) -> Response {
-        let Self(problem, moment) = self;
-        let title = problem.status().canonical_reason().unwrap_or("Problem");
-        (problem.status(), pages::problem_page(title, problem.detail(), &moment)).into_response()
-    }
-}
+/// A page, or why there is none.
+type Page = Result<Markup, Problem>;
 
 /// Which part of a list.
 #[derive(Debug, Default, Deserialize)]
@@ -74,13 +64,21 @@ fn moment(app: &App) -> Moment {
     Moment { now: app.sessions().now(), zone: TimeZone::system(), prices }
 }
 
-fn missing(app: &App) -> impl Fn(Problem) -> Missing {
-    let moment = moment(app);
-    move |problem| Missing(problem, moment.clone())
+/// Shows a refusal as a page where a browser asked for one.
+pub(crate) async fn for_people(State(app): State<App>, request: Request, next: Next) -> Response {
+    let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let person = accepted.is_some_and(|kinds| kinds.contains("text/html"));
+    let mut response = next.run(request).await;
+    if person && let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        let title = problem.status().canonical_reason().unwrap_or("Problem");
+        let page = pages::problem_page(title, problem.detail(), &moment(&app));
+        return (problem.status(), page).into_response();
+    }
+    response
 }
 
 async fn sessions(State(app): State<App>, Query(part): Query<Part>) -> Page {
-    let (rows, total) = rows(&app, part.skip).await.map_err(missing(&app))?;
+    let (rows, total) = rows(&app, part.skip).await?;
     let place = (part.skip, total);
     let (model, workspace) = (app.default_model(), app.workspace());
     Ok(pages::sessions_page(&rows, place, model, workspace, &moment(&app)))
@@ -115,22 +113,22 @@ async fn rows(app: &App, skip: usize) -> Result<(Vec<SessionRow>, usize), Proble
 }
 
 async fn team(State(app): State<App>, Path(id): Path<String>) -> Page {
-    let watched = look_at(&app, &id).await.map_err(missing(&app))?;
+    let watched = look_at(&app, &id).await?;
     let here = watched.presence(&app).await;
     Ok(watched.with(|team| pages::team_page(team, &here, &moment(&app))))
 }
 
 async fn mail(State(app): State<App>, Path(id): Path<String>, Query(part): Query<Part>) -> Page {
-    let watched = look_at(&app, &id).await.map_err(missing(&app))?;
+    let watched = look_at(&app, &id).await?;
     Ok(watched.with(|team| mail_page(team, part.before, &moment(&app))))
 }
 
 async fn message(State(app): State<App>, Path((id, message)): Path<(String, String)>) -> Page {
-    let watched = look_at(&app, &id).await.map_err(missing(&app))?;
-    let text = text_of(&app, &watched, &message).await.map_err(missing(&app))?;
+    let watched = look_at(&app, &id).await?;
+    let text = text_of(&app, &watched, &message).await?;
     let (id, text) = text.ok_or_else(|| {
         let detail = "there is no such message in this team";
-        missing(&app)(Problem::new(StatusCode::NOT_FOUND, "unknown_message", detail))
+        Problem::new(StatusCode::NOT_FOUND, "unknown_message", detail)
     })?;
     Ok(watched.with(|team| message_page(team, &id, &text, &moment(&app))))
 }
@@ -157,8 +155,8 @@ async fn member(
     Path((id, name)): Path<(String, String)>,
     Query(part): Query<Part>,
 ) -> Page {
-    let watched = look_at(&app, &id).await.map_err(missing(&app))?;
-    let name = member_of(&watched, &name).map_err(missing(&app))?;
+    let watched = look_at(&app, &id).await?;
+    let name = member_of(&watched, &name)?;
     let here = watched.presence(&app).await;
     let moment = moment(&app);
     let newest = part.step.is_none() && part.before.is_none();
@@ -170,10 +168,10 @@ async fn member(
     };
     let wanted = steps::Wanted { name: &name, here: &here, amount, moment: &moment };
     let first = range.start;
-    let items = steps::items(&app, &watched, &wanted, range).await.map_err(missing(&app))?;
+    let items = steps::items(&app, &watched, &wanted, range).await?;
     if part.step.is_some() && items.is_empty() {
-        let problem = Problem::new(StatusCode::NOT_FOUND, "unknown_step", "there is no such step");
-        return Err(missing(&app)(problem));
+        let detail = "there is no such step";
+        return Err(Problem::new(StatusCode::NOT_FOUND, "unknown_step", detail));
     }
     Ok(watched.with(|watch| {
         let shown =
@@ -204,18 +202,8 @@ fn member_of(watched: &Watched, name: &str) -> Result<MemberName, Problem> {
     Err(Problem::new(StatusCode::NOT_FOUND, "unknown_member", detail))
 }
 
-async fn asset(State(app): State<App>, Path(name): Path<String>) -> Response {
-    match assets::find(&name) {
-        Some(asset) => ([(header::CONTENT_TYPE, asset.media_type)], asset.bytes).into_response(),
-        None => {
-            let detail = "there is no such file";
-            let problem = Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
-            missing(&app)(problem).into_response()
-        }
-    }
-}
-
-/// Says whether it is in memory, and takes things.
-fn presence(open: bool, suspended: Option<String>) -> Presence {
-    Presence { open, suspended }
+async fn asset(Path(name): Path<String>) -> Result<impl IntoResponse, Problem> {
+    let missing = || Problem::new(StatusCode::NOT_FOUND, "not_found", "there is no such file");
+    let asset = assets::find(&name).ok_or_else(missing)?;
+    Ok(([(header::CONTENT_TYPE, asset.media_type)], asset.bytes))
 }

@@ -1,6 +1,5 @@
 //! The teams that somebody looks at: what is known of each is kept once, however many look.
 
-use super::presence;
 use crate::app::App;
 use crate::feed::{Feed, Told};
 use crate::problem::Problem;
@@ -102,10 +101,10 @@ impl Watched {
             (known.open, known.team.lead().clone())
         };
         let team = app.sessions().opened(&lead).filter(|_| open);
-        let Some(team) = team else { return presence(false, None) };
+        let Some(team) = team else { return Presence::default() };
         match team.look().await {
-            Ok(view) => presence(true, view.suspended),
-            Err(_) => presence(false, None),
+            Ok(view) => Presence { open: true, suspended: view.suspended },
+            Err(_) => Presence::default(),
         }
     }
 

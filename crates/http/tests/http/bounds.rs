@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 async fn hasty(agents: Vec<Agent>) -> Place {
     let bounds = Bounds {
         head_within: Duration::from_millis(200),
+        answered_within: Duration::from_millis(400),
         taken_within: Duration::from_millis(200),
         ..Bounds::default()
     };
@@ -25,6 +26,19 @@ async fn a_head_that_does_not_come_to_its_end_is_not_waited_for() {
         let back = place.raw(begun).await;
         assert!(back.is_empty() || back.starts_with("HTTP/1.1 408"), "{back}");
     }
+    place.end().await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_to_its_end_is_not_waited_for() {
+    let place = hasty(vec![Agent::member("lead", vec![done()])]).await;
+    let (token, address) = (&place.token, place.address);
+    let begun = format!(
+        "POST /api/v1/sessions HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{\"prompt\": "
+    );
+    let back = place.raw(&begun).await;
+    assert!(back.starts_with("HTTP/1.1 408") && back.contains("too_slow"), "{back}");
     place.end().await;
 }
 

@@ -188,3 +188,37 @@ async fn an_id_that_is_none_or_reaches_too_far_is_refused_and_streams_are_so_man
     place.streams_are(0).await;
     place.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_is_in_memory_once_however_many_open_and_close_it_at_once() {
+    let lead = Agent { after: Some(done()), ..Agent::member("lead", vec![done()]) };
+    let place = Place::of(vec![lead]).await;
+    let id = place.create("go").await;
+    let mut stream = Stream::open(&place, &id, None).await;
+    let ask = async |n: u32| {
+        let session = format!("/api/v1/sessions/{id}");
+        let (path, body) = match n % 3 {
+            0 => (format!("{session}/close"), serde_json::json!({})),
+            1 => (format!("{session}/resume"), serde_json::json!({})),
+            _ => (format!("{session}/members/lead/prompt"), serde_json::json!({"text": "more"})),
+        };
+        let (status, answer) = place.post(&path, body).await;
+        // A team that is closed while it is spoken to says so; nothing worse is said.
+        let closed = status == 409 && answer["code"] == "team_closed";
+        assert!(status < 300 || closed, "{path}: {answer}");
+    };
+    futures::future::join_all((0..90).map(ask)).await;
+    let words = serde_json::json!({"text": "last", "id": "last"});
+    let path = format!("/api/v1/sessions/{id}/members/lead/prompt");
+    assert_eq!(place.post(&path, words).await.0, 202);
+    place.rest(&id).await;
+    let total = place.records(&id).await;
+    let mut seen = BTreeSet::new();
+    while seen.len() < total {
+        let sent = stream.next().await.unwrap();
+        // Two writers of one log would have made it read itself anew.
+        assert_ne!(sent.event, "recovering", "{sent:?}");
+        assert!(sent.event != "record" || seen.insert(sent.place()), "{sent:?}");
+    }
+    place.end().await;
+}

@@ -11,6 +11,8 @@ mod bounds;
 mod document;
 mod doors;
 mod events;
+mod large;
+mod pages;
 mod person;
 mod place;
 mod stream;

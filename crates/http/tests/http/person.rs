@@ -1,6 +1,7 @@
 //! What a person sees of a team and does to it, over the API.
 
 use super::place::{Place, answer, done, send, spawn, wait};
+use super::stream::{Sent, Stream};
 use longboat_scripted::{Agent, Hold, Step};
 use longboat_testkit::World;
 use serde_json::{Value, json};
@@ -240,27 +241,69 @@ async fn p20_what_makes_no_sense_is_answered_and_nothing_happens() {
 }
 
 #[tokio::test]
-async fn mail_that_is_owed_says_why() {
+async fn p8_mail_that_is_owed_says_why_and_says_when_it_was_read_after_all() {
+    // The workspace goes away while the worker is out of memory, and comes back later.
     let world = World::of(vec![
         Agent::member(
             "lead",
-            vec![spawn("worker"), wait(), done(), send("worker", "late"), done()],
+            vec![spawn("worker"), send("worker", "late").held(Hold::gate("away")), done(), done()],
         ),
-        Agent::member("worker", vec![done()]),
+        Agent::member("worker", vec![done(), done()]),
     ]);
-    let world = world.await.releasing_after(std::time::Duration::ZERO);
+    let world = world.await.releasing_after(std::time::Duration::from_millis(20));
     let place = Place::in_world(world).await;
     let id = place.create("go").await;
+    let mut stream = Stream::open(&place, &id, None).await;
+    let released = |sent: &Sent| sent.data["data"]["change"]["kind"] == "released";
+    stream.until(|sent| sent.is("team/activity") && released(sent)).await;
+    let (here, away) = (place.world.workspace(), place.world.workspace().with_extension("away"));
+    std::fs::rename(&here, &away).unwrap();
+    place.world.server.open_gate("away");
+    let came = stream.until(|sent| sent.event == "unreachable").await;
+    let told = &came.last().unwrap().data;
+    assert!(told["cause"].as_str().unwrap().contains("its workspace"), "{told}");
+    let messages = format!("/api/v1/sessions/{id}/messages");
+    let (_, page) = place.get(&messages).await;
+    let owed = &page["messages"][0];
+    assert_eq!((&owed["state"], &owed["accepted"]), (&json!("owed"), &Value::Null), "{owed}");
+    assert!(owed["cause"].as_str().unwrap().contains("its workspace"), "{owed}");
+    let (_, team) = place.get(&format!("/api/v1/sessions/{id}")).await;
+    assert_eq!(team["members"][1]["owed"], 1, "{team}");
+    assert!(team["members"][1]["cause"].as_str().unwrap().contains("its workspace"), "{team}");
+    std::fs::rename(&away, &here).unwrap();
     place.rest(&id).await;
-    let (_, page) = place.get(&format!("/api/v1/sessions/{id}/messages?from=1&limit=5")).await;
-    assert_eq!((&page["total"], &page["messages"]), (&json!(0), &json!([])));
-    place.say(&id, "lead", "prompt", "more").await;
-    place.rest(&id).await;
-    let (_, page) = place.get(&format!("/api/v1/sessions/{id}/messages?from=1&limit=5")).await;
+    let (_, page) = place.get(&messages).await;
     assert_eq!(page["messages"][0]["state"], "read", "{page}");
-    assert_eq!(page["messages"][0]["to"], "worker");
-    let (_, after) = place.get(&format!("/api/v1/sessions/{id}/messages?from=7")).await;
+    let (_, after) = place.get(&format!("{messages}?from=7")).await;
     assert_eq!((&after["messages"], &after["next"]), (&json!([]), &Value::Null));
+    place.end().await;
+}
+
+#[tokio::test]
+async fn the_mailbox_comes_in_pages_by_number() {
+    let lead = (0..7).fold(spawn("worker"), |step, n| {
+        step.and_call("send_message", json!({"target": "worker", "message": n.to_string()}))
+    });
+    let place = Place::of(vec![
+        Agent::member("lead", vec![lead, wait(), wait(), done(), done()]),
+        Agent { after: Some(done()), ..Agent::member("worker", vec![done()]) },
+    ])
+    .await;
+    let id = place.create("go").await;
+    place.rest(&id).await;
+    let (mut from, mut texts) = (Some(1), Vec::new());
+    while let Some(first) = from {
+        let path = format!("/api/v1/sessions/{id}/messages?from={first}&limit=3");
+        let (_, page) = place.get(&path).await;
+        assert_eq!(page["total"], 7);
+        let messages = page["messages"].as_array().unwrap().clone();
+        texts.extend(messages.iter().map(|way| way["text"].as_str().unwrap().to_owned()));
+        assert!(messages.iter().all(|way| way["state"] == "read"), "{page}");
+        from = page["next"].as_u64();
+    }
+    assert_eq!(texts, ["0", "1", "2", "3", "4", "5", "6"]);
+    let (_, last) = place.get(&format!("/api/v1/sessions/{id}/messages?limit=2")).await;
+    assert_eq!((&last["messages"][0]["id"], &last["next"]), (&json!("m6"), &Value::Null));
     place.end().await;
 }
 

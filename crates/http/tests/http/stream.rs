@@ -33,7 +33,12 @@ pub(crate) struct Stream {
 impl Stream {
     /// Opens a team's events, after an id or from the beginning.
     pub(crate) async fn open(place: &Place, session: &str, last: Option<&str>) -> Self {
-        let mut request = place.ask("GET", &format!("/api/v1/sessions/{session}/events"));
+        Self::at(place, &format!("/api/v1/sessions/{session}/events"), last).await
+    }
+
+    /// Opens a stream, after an id or from the beginning.
+    pub(crate) async fn at(place: &Place, path: &str, last: Option<&str>) -> Self {
+        let mut request = place.ask("GET", path);
         if let Some(last) = last {
             request = request.header("Last-Event-ID", last);
         }

@@ -110,7 +110,9 @@ fn read(file: &File) -> Option<Holder> {
 /// The process that says it owns a store and is not known to have died. It may be none any more: the
 /// lock alone is proof.
 pub(super) fn said(path: &Path) -> Option<Holder> {
-    let file = File::open(connection::beside(path, ".lock")).ok()?;
+    // Where there is no file, nobody owns one; where it has several names, one lock is for all.
+    let path = path.canonicalize().ok()?;
+    let file = File::open(connection::beside(&path, ".lock")).ok()?;
     read(&file).filter(|holder| !is_dead(holder))
 }
 

@@ -14,7 +14,8 @@ async fn a_second_opener_is_told_who_holds_the_store_and_what_to_do() {
         refused.to_string(),
         format!(
             "{} is in use by process {} (\"longboat run\") since 2025-12-01T14:00:00Z: stop it, or \
-             use a command that only reads, or give another --store",
+             use a command that only reads or speaks to it (longboat send, tasks, show --follow), \
+             or give another --store",
             place.path().display(),
             std::process::id()
         )

@@ -16,6 +16,8 @@ const SHOWN: usize = 30;
 pub const MAIL_PAGE: usize = 100;
 /// Characters of a text that is folded.
 const GIST_CHARS: usize = 110;
+/// The shortest way that a full bar can mean, in milliseconds: what is quicker looks quick.
+const SCALE_MS: u64 = 1_000;
 /// How wide a bar is drawn; the page stretches it.
 const BAR: f64 = 1_000.0;
 
@@ -180,7 +182,7 @@ fn scale<'a>(ways: impl Iterator<Item = &'a Way>) -> u64 {
         let (first, second) = spans(way);
         first.unwrap_or(0) + second.unwrap_or(0)
     });
-    whole.max().unwrap_or(0).max(1)
+    whole.max().unwrap_or(0).max(SCALE_MS)
 }
 
 /// The waits as a bar. A wait that has not ended goes on to the end of it.

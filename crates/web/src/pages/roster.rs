@@ -49,7 +49,8 @@ fn facts(watch: &TeamWatch, shown: &Shown<'_>, moment: &Moment) -> Markup {
     html! {
         p class="facts" {
             @if let Some(model) = shown.watch.and_then(|watch| watch.model()) {
-                span { (one_line(model, 48)) }
+                // Where it is asked is for those who want to know.
+                span title=(one_line(model, 200)) { (one_line(model.split('@').next().unwrap_or(model), 48)) }
             }
             @if let Some(role) = shown.role { span { "role " (one_line(role, 48)) } }
             @if usage.input + usage.output > 0 {
@@ -91,7 +92,7 @@ fn doing(shown: &Shown<'_>, moment: &Moment) -> Markup {
                 @if let Some(call) = stream.calls.last() { "Calls " code { (call) } }
                 @else if !stream.text.is_empty() { "Writes: " (end(&stream.text)) }
                 @else if !stream.reasoning.is_empty() { "Thinks: " (end(&stream.reasoning)) }
-                @else { "Asks its model " (moment.since(*since)) }
+                @else { "Asks its model " span class="faint" { "· " (moment.since(*since)) } }
             }
         }
         Doing::SummingUp { since } => html! { "Sums up its conversation " (moment.since(*since)) },
@@ -110,7 +111,7 @@ fn calls(shown: &Shown<'_>, moment: &Moment) -> Markup {
             @if call.name == "wait_agent" { "Waits for the team" } @else {
                 code { (call.name) } " " (one_line(&call.arguments, DOING_CHARS))
             }
-            @if let Some(started) = call.started { " " (moment.since(started)) } @else { span class="faint" { " next" } }
+            @if let Some(started) = call.started { " " span class="faint" { "· " (moment.since(started)) } } @else { span class="faint" { " next" } }
         }
         @if running.len() > CALLS { br; "and " (count(running.len() - CALLS, "more call", "more calls")) }
     }

@@ -109,7 +109,7 @@ fn entry(record: &Record, group: &Group, whole: &Whole<'_>, around: &Around<'_>)
             h3 class="mark turn" {
                 "Turn " (turn)
                 span class="faint" {
-                    @match trigger { Trigger::Prompt => " began with a prompt, ", Trigger::Steer => " began with mail, " }
+                    @match trigger { Trigger::Prompt => " began with a prompt, ", Trigger::Steer => " began with what was sent to it, " }
                     (at)
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::icon::{Icon, chip};
 use crate::region::{Item, Region};
-use crate::text::{Said, count, one_line};
+use crate::text::{Said, count, cut, one_line};
 use longboat_core::id::TaskId;
 use longboat_core::team::{Task, TaskBoard, TaskState};
 use maud::{Markup, html};
@@ -13,9 +13,11 @@ use std::sync::Arc;
 const DRAWN: usize = 48;
 /// Rows of the table.
 const ROWS: usize = 256;
-const WIDTH: f64 = 204.0;
-const HEIGHT: f64 = 58.0;
-const GAP_X: f64 = 44.0;
+const WIDTH: f64 = 190.0;
+const HEIGHT: f64 = 74.0;
+const GAP_X: f64 = 38.0;
+/// Characters of a line in a box.
+const LINE_CHARS: usize = 20;
 const GAP_Y: f64 = 14.0;
 const EDGE: f64 = 4.0;
 
@@ -46,8 +48,8 @@ fn drawn(board: &TaskBoard) -> Vec<&Arc<Task>> {
     tasks
 }
 
-/// A task's place in the drawing.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A place in the drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     column: usize,
     row: usize,
@@ -61,46 +63,102 @@ impl Place {
     fn y(self) -> f64 {
         EDGE + self.row as f64 * (HEIGHT + GAP_Y)
     }
+
+    fn middle(self) -> f64 {
+        self.y() + HEIGHT / 2.0
+    }
 }
 
-/// Each task one column to the right of the last of its blockers, and near them from top to bottom.
-fn places(tasks: &[&Arc<Task>]) -> BTreeMap<u64, Place> {
-    let known: BTreeMap<u64, &Arc<Task>> = tasks.iter().map(|t| (t.id.number(), *t)).collect();
-    let mut columns: BTreeMap<u64, usize> = BTreeMap::new();
+/// Where tasks stand, and where their lines pass the columns between.
+#[derive(Debug, Default)]
+struct Layout {
+    tasks: BTreeMap<u64, Place>,
+    /// The lines from a task that pass a column, by the task and the column.
+    passing: BTreeMap<(u64, usize), Place>,
+}
+
+/// How far to the right each task stands: one column after the last of its blockers.
+fn columns(tasks: &[&Arc<Task>]) -> BTreeMap<u64, usize> {
+    let mut columns: BTreeMap<u64, usize> = tasks.iter().map(|t| (t.id.number(), 0)).collect();
     // A chain of as many tasks as there are takes as many rounds; there is no cycle.
     for _ in 0..tasks.len() {
         let before = columns.clone();
         for task in tasks {
-            let blockers = task.blocked_by.iter().map(TaskId::number);
-            let deepest = blockers.filter(|on| known.contains_key(on));
-            let column = deepest.map(|on| before.get(&on).map_or(0, |c| c + 1)).max().unwrap_or(0);
-            columns.insert(task.id.number(), column);
+            let blockers = task.blocked_by.iter().filter_map(|on| before.get(&on.number()));
+            columns.insert(task.id.number(), blockers.map(|column| column + 1).max().unwrap_or(0));
         }
         if before == columns {
             break;
         }
     }
-    let mut places: BTreeMap<u64, Place> = BTreeMap::new();
-    let last = columns.values().copied().max().unwrap_or(0);
-    for column in 0..=last {
-        let mut here: Vec<(f64, u64)> = Vec::new();
-        for (id, _) in columns.iter().filter(|(_, at)| **at == column) {
-            let Some(task) = known.get(id) else { continue };
-            let rows: Vec<f64> = task
-                .blocked_by
-                .iter()
-                .filter_map(|on| places.get(&on.number()))
-                .map(|place| place.row as f64)
-                .collect();
-            let middle = rows.iter().sum::<f64>() / rows.len().max(1) as f64;
-            here.push((middle, *id));
+    columns
+}
+
+/// Columns from left to right, and in each what stands or passes there: near what it comes from.
+fn layout(tasks: &[&Arc<Task>]) -> Layout {
+    let columns = columns(tasks);
+    let mut layout = Layout::default();
+    for column in 0..=columns.values().copied().max().unwrap_or(0) {
+        let mut here: Vec<(f64, u64, bool)> = Vec::new();
+        for task in tasks {
+            let id = task.id.number();
+            if columns.get(&id) == Some(&column) {
+                let blockers = task.blocked_by.iter().map(TaskId::number);
+                let rows = blockers.filter_map(|on| layout.last(on, column)).map(|p| p.row as f64);
+                let rows: Vec<f64> = rows.collect();
+                let middle = rows.iter().sum::<f64>() / rows.len().max(1) as f64;
+                here.push((middle, id, true));
+            }
+            // A line to a task further right passes here.
+            let passes = |other: &&&Arc<Task>| {
+                let to = columns.get(&other.id.number()).copied().unwrap_or(0);
+                to > column && other.blocked_by.iter().any(|on| on.number() == id)
+            };
+            let from = columns.get(&id).copied().unwrap_or(0);
+            if from < column && tasks.iter().any(|other| passes(&other)) {
+                let row = layout.last(id, column).map_or(0.0, |place| place.row as f64);
+                here.push((row, id, false));
+            }
         }
-        here.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (row, (_, id)) in here.into_iter().enumerate() {
-            places.insert(id, Place { column, row });
+        here.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)).then(a.1.cmp(&b.1)));
+        for (row, (_, id, stands)) in here.into_iter().enumerate() {
+            let place = Place { column, row };
+            if stands {
+                layout.tasks.insert(id, place);
+            } else {
+                layout.passing.insert((id, column), place);
+            }
         }
     }
-    places
+    layout
+}
+
+impl Layout {
+    /// Where a task's line is just before a column.
+    fn last(&self, id: u64, column: usize) -> Option<Place> {
+        let passing = self.passing.range((id, 0)..(id, column)).next_back();
+        passing.map(|(_, place)| *place).or_else(|| self.tasks.get(&id).copied())
+    }
+
+    /// The line from a task to another, as a path.
+    fn line(&self, from: u64, to: u64) -> Option<String> {
+        let (from, to) = (self.tasks.get(&from).map(|place| (from, *place))?, self.tasks.get(&to)?);
+        let ((id, place), mut path) = (from, String::new());
+        let (mut x, mut y) = (place.x() + WIDTH, place.middle());
+        let passing = self.passing.range((id, 0)..(id, to.column)).map(|(_, place)| (*place, true));
+        path.push_str(&format!("M{x} {y}"));
+        for (place, passes) in passing.chain([(*to, false)]) {
+            let (next, middle) = (place.x() - if passes { 0.0 } else { 5.0 }, place.middle());
+            let bend = ((next - x) / 2.0).max(12.0);
+            path.push_str(&format!("C{} {y} {} {middle} {next} {middle}", x + bend, next - bend));
+            (x, y) = (next, middle);
+            if passes {
+                x += WIDTH;
+                path.push_str(&format!("H{x}"));
+            }
+        }
+        Some(path)
+    }
 }
 
 /// The graph. Whoever cannot see it has the table.
@@ -109,37 +167,34 @@ pub(super) fn graph(board: &TaskBoard) -> Markup {
     if tasks.is_empty() {
         return html! { p class="muted" { "No task yet. The members put them on the board, with what comes first." } };
     }
-    let places = places(&tasks);
-    let right = places.values().map(|place| place.x()).fold(0.0, f64::max) + WIDTH + EDGE;
-    let bottom = places.values().map(|place| place.y()).fold(0.0, f64::max) + HEIGHT + EDGE;
+    let layout = layout(&tasks);
+    let places = || layout.tasks.values().chain(layout.passing.values());
+    let right = places().map(|place| place.x()).fold(0.0, f64::max) + WIDTH + EDGE;
+    let bottom = places().map(|place| place.y()).fold(0.0, f64::max) + HEIGHT + EDGE;
     html! {
         @if board.live_len() > tasks.len() {
             p class="muted" { (tasks.len()) " of " (count(board.live_len(), "task", "tasks")) " are drawn; the table has all." }
         }
         div class="graph" tabindex="0" role="group" aria-label="Graph of the tasks; the table below says the same" {
             svg viewBox={ "0 0 " (right) " " (bottom) } width=(right) height=(bottom) aria-hidden="true" focusable="false" {
-                @for task in &tasks { (edges(board, task, &places)) }
+                @for task in &tasks { (edges(board, task, &layout)) }
                 @for task in &tasks {
-                    @if let Some(place) = places.get(&task.id.number()) { (node(board, task, *place)) }
+                    @if let Some(place) = layout.tasks.get(&task.id.number()) { (node(board, task, *place)) }
                 }
             }
         }
     }
 }
 
-fn edges(board: &TaskBoard, task: &Task, places: &BTreeMap<u64, Place>) -> Markup {
-    let Some(to) = places.get(&task.id.number()) else { return html! {} };
+fn edges(board: &TaskBoard, task: &Task, layout: &Layout) -> Markup {
+    let Some(to) = layout.tasks.get(&task.id.number()) else { return html! {} };
     html! {
         @for on in &task.blocked_by {
-            @if let Some(from) = places.get(&on.number()) {
-                @let (x, y) = (from.x() + WIDTH, from.y() + HEIGHT / 2.0);
-                @let (end, mid) = (to.x() - 5.0, to.y() + HEIGHT / 2.0);
-                @let bend = ((end - x) / 2.0).max(12.0);
+            @if let Some(line) = layout.line(on.number(), task.id.number()) {
                 @let done = board.get(on).is_some_and(|on| matches!(on.state, TaskState::Completed { .. }));
-                path class=(if done { "edge done" } else { "edge" })
-                    d={ "M" (x) " " (y) "C" (x + bend) " " (y) " " (end - bend) " " (mid) " " (end) " " (mid) } {}
+                path class=(if done { "edge done" } else { "edge" }) d=(line) {}
                 path class=(if done { "tip done" } else { "tip" })
-                    d={ "M" (end + 4.0) " " (mid) "l-7 -4v8z" } {}
+                    d={ "M" (to.x() - 1.0) " " (to.middle()) "l-7 -4v8z" } {}
             }
         }
     }
@@ -151,11 +206,26 @@ fn node(board: &TaskBoard, task: &Task, place: Place) -> Markup {
     html! {
         g class={ "task " (tone) } {
             rect x=(x) y=(y) width=(WIDTH) height=(HEIGHT) rx="8" {}
-            text class="subject" x=(x + 12.0) y=(y + 24.0) { (one_line(&task.subject, 23)) }
-            (icon.draw_at(x + 10.0, y + 33.0))
-            text class="state" x=(x + 31.0) y=(y + 45.0) { (task.id) " · " (one_line(&words, 21)) }
+            @for (line, y) in two_lines(&task.subject).iter().zip([y + 22.0, y + 39.0]) {
+                text class="subject" x=(x + 12.0) y=(y) { (line) }
+            }
+            (icon.draw_at(x + 10.0, y + 49.0))
+            text class="state" x=(x + 31.0) y=(y + 61.0) { (task.id) " · " (one_line(&words, LINE_CHARS - 2)) }
         }
     }
+}
+
+/// A subject in the two lines of a box, broken where words end if that can be.
+fn two_lines(subject: &str) -> Vec<String> {
+    let line = one_line(subject, 2 * LINE_CHARS);
+    if line.chars().count() <= LINE_CHARS {
+        return vec![line];
+    }
+    let (first, _) = cut(&line, LINE_CHARS + 1);
+    let end =
+        first.rfind(' ').filter(|end| *end > 0).unwrap_or_else(|| cut(first, LINE_CHARS).0.len());
+    let (first, rest) = line.split_at(end);
+    vec![first.to_owned(), one_line(rest, LINE_CHARS)]
 }
 
 /// The table.
@@ -231,16 +301,19 @@ mod tests {
     fn a_task_stands_to_the_right_of_all_that_comes_first() {
         let board = board(&[&[], &[1], &[], &[2, 3], &[4, 1]]);
         let tasks = drawn(&board);
-        let places = places(&tasks);
+        let layout = layout(&tasks);
         for task in tasks {
             for on in &task.blocked_by {
-                assert!(places[&on.number()].column < places[&task.id.number()].column);
+                assert!(layout.tasks[&on.number()].column < layout.tasks[&task.id.number()].column);
             }
         }
-        let mut taken: Vec<_> = places.values().map(|p| (p.column, p.row)).collect();
+        assert!(layout.passing.contains_key(&(1, 2)), "the line from t1 to t5 has its own way");
+        let places = layout.tasks.values().chain(layout.passing.values());
+        let mut taken: Vec<_> = places.map(|p| (p.column, p.row)).collect();
+        let all = taken.len();
         taken.sort_unstable();
         taken.dedup();
-        assert_eq!(taken.len(), 5, "no two tasks stand in one place");
+        assert_eq!(taken.len(), all, "nothing stands or passes where another does");
     }
 
     #[test]

@@ -40,6 +40,14 @@ pub fn team_page(watch: &TeamWatch, here: &Presence, moment: &Moment) -> Markup 
         div id="banner" { (banner(watch, here)) }
         div id="questions" {}
         div class="team" {
+            section class="all" aria-labelledby="tasks-title" {
+                h2 id="tasks-title" { "Tasks" }
+                div id="graph" { (tasks::graph(watch.board())) }
+                details class="tasks" {
+                    summary { "The tasks as a table" }
+                    (tasks::table(watch.board()))
+                }
+            }
             section aria-labelledby="members-title" {
                 h2 id="members-title" { "Members" }
                 ul id="roster" class="roster" {
@@ -47,17 +55,7 @@ pub fn team_page(watch: &TeamWatch, here: &Presence, moment: &Moment) -> Markup 
                 }
                 (compose::say(watch.lead(), None, &targets(&shown)))
             }
-            div class="side" {
-                section aria-labelledby="tasks-title" {
-                    h2 id="tasks-title" { "Tasks" }
-                    div id="graph" { (tasks::graph(watch.board())) }
-                    details class="tasks" {
-                        summary { "The tasks as a table" }
-                        (tasks::table(watch.board()))
-                    }
-                }
-                (mail::section(watch, moment))
-            }
+            (mail::section(watch, moment))
         }
     };
     Frame { title: &title, way: &way, live, moment }.around(&content)

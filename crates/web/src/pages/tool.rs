@@ -73,7 +73,9 @@ fn readable(arguments: &str) -> String {
     let Ok(serde_json::Value::Object(object)) = serde_json::from_str(arguments) else {
         return arguments.to_owned();
     };
-    let lines = object.iter().map(|(name, value)| match value {
+    let long = |value: &serde_json::Value| value.as_str().is_some_and(|text| text.contains('\n'));
+    let (last, first): (Vec<_>, Vec<_>) = object.iter().partition(|(_, value)| long(value));
+    let lines = first.into_iter().chain(last).map(|(name, value)| match value {
         serde_json::Value::String(text) if text.contains('\n') => {
             format!("{name}:\n{}", text.trim_end_matches('\n'))
         }

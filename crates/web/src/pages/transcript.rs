@@ -109,13 +109,13 @@ pub fn transcript_page(shown: &Conversation<'_>, newest: bool) -> Markup {
     let names = format!("{}: {}", shown.name, title(shown.watch));
     let ended = shown.watch.watch(shown.name).map_or(0, |watch| watch.ended());
     let next = shown.first + shown.steps.len() + GROUPS;
-    let content = html! {
+    let content = html! { div class="talk" {
         div class="head" {
             h1 { (shown.name) }
             p class="muted" { (title(shown.watch)) }
         }
         @if newest { div id="banner" { (banner(shown.watch, shown.here)) } }
-        @if newest { ul id="self" class="roster one" { (shown.card()) } }
+        @if newest { ul id="self" class="roster" { (shown.card()) } }
         section aria-labelledby="steps-title" {
             h2 id="steps-title" { "Steps" }
             p id="older" class="pager" { (shown.older()) }
@@ -133,7 +133,7 @@ pub fn transcript_page(shown: &Conversation<'_>, newest: bool) -> Markup {
             div id="pending" { (shown.pending()) }
             (compose::say(shown.watch.lead(), Some(shown.name), &[]))
         }
-    };
+    } };
     let live = newest.then(|| format!("{href}/live"));
     Frame { title: &names, way: &shown.way(None), live, moment: shown.moment }.around(&content)
 }
@@ -156,13 +156,13 @@ pub fn step_page(shown: &Conversation<'_>) -> Markup {
     let number = shown.first;
     let names = format!("{}, step {number}", shown.name);
     let href = shown.href();
-    let content = html! {
+    let content = html! { div class="talk" {
         div class="head" { h1 { (shown.name) ", one step" } }
         ol class="steps" { @for step in shown.steps { (PreEscaped(&step.html)) } }
         nav class="pager" aria-label="More steps" {
             a href={ (href) "?before=" (number + 1) } { "This step among others" }
         }
-    };
+    } };
     let way = shown.way(Some("one step".to_owned()));
     Frame { title: &names, way: &way, live: None, moment: shown.moment }.around(&content)
 }

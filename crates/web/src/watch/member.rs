@@ -2,7 +2,7 @@
 //! lie in its log.
 
 use crate::text::{one_line, tail};
-use longboat_core::content::{ToolOutcome, Usage};
+use longboat_core::content::{Reply, ToolOutcome, Usage};
 use longboat_core::id::{ItemId, Seq, TurnNo};
 use longboat_core::log::{Event, InboxItem, Lane, Record};
 use longboat_core::price::Spending;
@@ -174,19 +174,7 @@ impl MemberWatch {
                 self.doing = Doing::Asking { since: record.at };
             }
             Event::AssistantMessage { reply, .. } => {
-                self.spend(reply.usage);
-                self.stream = Stream::default();
-                let calls = reply.calls().map(|call| CallWatch {
-                    name: one_line(&call.name, ARGUMENT_CHARS),
-                    arguments: gist(&call.arguments),
-                    started: None,
-                    outcome: None,
-                });
-                self.calls = calls.collect();
-                self.doing = match self.calls.is_empty() {
-                    true => Doing::Nothing,
-                    false => Doing::Calling { since: record.at },
-                };
+                self.replied(reply, record.at);
             }
             Event::ToolStarted { index, .. } => {
                 if let Some(call) = self.calls.get_mut(*index as usize) {
@@ -212,6 +200,22 @@ impl MemberWatch {
             | Event::TeamMessageDelivered { .. }
             | Event::Ignored { .. } => {}
         }
+    }
+
+    fn replied(&mut self, reply: &Reply, at: Timestamp) {
+        self.spend(reply.usage);
+        self.stream = Stream::default();
+        let calls = reply.calls().map(|call| CallWatch {
+            name: one_line(&call.name, ARGUMENT_CHARS),
+            arguments: gist(&call.arguments),
+            started: None,
+            outcome: None,
+        });
+        self.calls = calls.collect();
+        self.doing = match self.calls.is_empty() {
+            true => Doing::Nothing,
+            false => Doing::Calling { since: at },
+        };
     }
 
     fn spend(&mut self, usage: Usage) {
