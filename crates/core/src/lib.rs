@@ -11,6 +11,7 @@ pub mod content;
 pub mod id;
 pub mod limits;
 pub mod log;
+pub mod permission;
 pub mod price;
 pub mod session;
 pub mod time;

@@ -25,7 +25,7 @@ pub use ports::{
 pub use settings::{Budget, Role, Settings};
 pub use supervise::Supervisor;
 pub use team::{
-    Acceptance, CallError, Interrupted, MemberHandle, MemberView, RunEnd, Status, TaskChanged,
-    TeamFault, TeamHandle, TeamView,
+    Acceptance, AnswerRefused, CallError, Interrupted, MemberHandle, MemberView, OpenQuestion,
+    RunEnd, Status, TaskChanged, TeamFault, TeamHandle, TeamView,
 };
 pub use teams::{Ports, TeamError, Teams};

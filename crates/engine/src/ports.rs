@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
 use longboat_core::id::{MemberName, Origin, SessionId};
+use longboat_core::permission::{Reach, Subject};
 use longboat_core::time::Timestamp;
 use longboat_model::Model;
 use std::path::PathBuf;
@@ -60,6 +61,20 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
 
     /// Whether it may run beside others.
     fn effect(&self) -> Effect;
+
+    /// How far it reaches. A tool that changes something says so unless it knows better.
+    fn reach(&self) -> Reach {
+        match self.effect() {
+            Effect::ReadOnly => Reach::Reads,
+            Effect::Ordered => Reach::Changes,
+        }
+    }
+
+    /// What a call is about, for the rules of a deployment that speak of that.
+    fn subject(&self, scope: &ToolScope, arguments: &serde_json::Value) -> Option<Subject> {
+        let _nothing = (scope, arguments);
+        None
+    }
 
     /// Does it. `arguments` is a JSON object; whether it fits the schema is for the tool to check.
     /// Every failure is an outcome that tells the model what to do next.

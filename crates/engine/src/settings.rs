@@ -2,9 +2,11 @@
 
 use longboat_core::limits::Limits;
 use longboat_core::log::Scope;
+use longboat_core::permission::Permissions;
 use longboat_core::price::{Cost, Prices};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The engine's settings.
@@ -22,6 +24,8 @@ pub struct Settings {
     pub roles: BTreeMap<String, Role>,
     /// What one run may cost.
     pub budget: Budget,
+    /// Which calls members may make.
+    pub permissions: Arc<Permissions>,
     /// What the children of a new root session are.
     pub scope: Scope,
     /// What models cost.
@@ -67,6 +71,7 @@ impl Settings {
             instructions: None,
             roles: BTreeMap::new(),
             budget: Budget::default(),
+            permissions: Arc::default(),
             scope: Scope::default(),
             prices: Prices::default(),
         }

@@ -4,11 +4,12 @@ use crate::sim_ports::{NoTools, SimIds};
 use longboat_core::content::Wire;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
 use longboat_core::log::{ActivityChange, Event, Lane, Record, Scope};
+use longboat_core::permission::Permissions;
 use longboat_core::price::{Price, Prices};
 use longboat_core::time::Timestamp;
 use longboat_engine::{
     Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
-    TeamHandle, Teams, decode_stored,
+    TeamHandle, Teams, Toolbox, decode_stored,
 };
 use longboat_model::{DEFAULT_CONTEXT_TOKENS, Endpoint, Model, connect};
 use longboat_scripted::{Agent, Script, Seen, Server};
@@ -32,6 +33,8 @@ pub struct World {
     budget: Budget,
     scope: Scope,
     window: u64,
+    toolbox: Arc<dyn Toolbox>,
+    permissions: Arc<Permissions>,
 }
 
 /// One process of a world: what dies and comes back.
@@ -95,6 +98,8 @@ impl World {
             budget: Budget::default(),
             scope: Scope::default(),
             window: DEFAULT_CONTEXT_TOKENS,
+            toolbox: Arc::new(NoTools),
+            permissions: Arc::default(),
         }
     }
 
@@ -124,6 +129,18 @@ impl World {
     pub fn scoped(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
+    }
+
+    /// Gives members these tools besides the team's own.
+    #[must_use]
+    pub fn with_tools(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
+        self.toolbox = toolbox;
+        self
+    }
+
+    /// Lets the next processes permit this.
+    pub fn permit(&mut self, permissions: Permissions) {
+        self.permissions = Arc::new(permissions);
     }
 
     /// Lets so many messages wait for one target.
@@ -158,7 +175,7 @@ impl World {
         let ports = Ports {
             store: Arc::clone(&store) as Arc<dyn Store>,
             models: Arc::new(ScriptedModels(self.server.base_url(), self.window)),
-            toolbox: Arc::new(NoTools),
+            toolbox: Arc::clone(&self.toolbox),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids: Arc::clone(&self.ids) as Arc<dyn Ids>,
         };
@@ -166,6 +183,7 @@ impl World {
         settings.release_after = self.release_after;
         settings.budget = self.budget;
         settings.scope = self.scope;
+        settings.permissions = Arc::clone(&self.permissions);
         // Of every model: a dollar for a million tokens.
         let price = Price { input: 1.0, output: 1.0, cached: None, cache_write: None };
         settings.prices = Prices::new([(String::new(), price)].into());

@@ -4,6 +4,7 @@
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use longboat_core::permission::Subject;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -86,6 +87,22 @@ impl Workspace {
         Ok(relative)
     }
 
+    /// Where a path leads: its links followed as far as it exists.
+    fn really(&self, relative: &Path) -> PathBuf {
+        for known in relative.ancestors() {
+            if known.as_os_str().is_empty() {
+                break;
+            }
+            if let Ok(found) = self.dir.canonicalize(known) {
+                return match relative.strip_prefix(known) {
+                    Ok(rest) if !rest.as_os_str().is_empty() => found.join(rest),
+                    Ok(_) | Err(_) => found,
+                };
+            }
+        }
+        relative.to_owned()
+    }
+
     /// A directory to search, as an absolute path; the root for `None`.
     pub(crate) fn directory(&self, path: Option<&str>) -> Result<PathBuf, String> {
         let Some(path) = path.filter(|path| !path.trim().is_empty()) else {
@@ -98,6 +115,18 @@ impl Workspace {
         let found = self.dir.canonicalize(&relative).map_err(|error| explain(path, &error))?;
         Ok(self.root.join(found))
     }
+}
+
+/// A file that a call names, for rules: by its path from the root, and where its links lead. A path
+/// that cannot be used is named as it was written; its call fails by itself.
+pub(crate) fn named(cwd: &Path, arguments: &serde_json::Value) -> Option<Subject> {
+    let path = arguments.get("path")?.as_str()?;
+    let found = Workspace::open(cwd).ok().and_then(|workspace| {
+        let relative = workspace.relative(path).ok()?;
+        let really = workspace.really(&relative);
+        Some(Subject::path(&relative.to_string_lossy(), &really.to_string_lossy()))
+    });
+    Some(found.unwrap_or_else(|| Subject::path(path, path)))
 }
 
 /// What went wrong with a path, in words that say what to do.

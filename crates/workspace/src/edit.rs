@@ -1,13 +1,14 @@
 //! `edit`: an exact replacement in a file whose version the agent knows.
 
 use crate::arguments::perform;
-use crate::confine::{Workspace, explain};
+use crate::confine::{Workspace, explain, named};
 use crate::output::line;
 use crate::read::load;
 use crate::versions::Versions;
 use crate::write::{check_known, replace};
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
+use longboat_core::permission::Subject;
 use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,6 +48,10 @@ impl Tool for Edit {
 
     fn effect(&self) -> Effect {
         Effect::Ordered
+    }
+
+    fn subject(&self, scope: &ToolScope, arguments: &serde_json::Value) -> Option<Subject> {
+        named(&scope.cwd, arguments)
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {

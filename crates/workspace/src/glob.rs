@@ -1,12 +1,13 @@
 //! `glob`: the files whose paths fit a pattern.
 
 use crate::arguments::perform;
-use crate::confine::Workspace;
+use crate::confine::{Workspace, named};
 use crate::output::joined;
 use crate::walk::{files, shown};
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use longboat_core::content::{ToolOutcome, ToolSpec};
+use longboat_core::permission::Subject;
 use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,6 +39,10 @@ impl Tool for Glob {
 
     fn effect(&self) -> Effect {
         Effect::ReadOnly
+    }
+
+    fn subject(&self, scope: &ToolScope, arguments: &serde_json::Value) -> Option<Subject> {
+        named(&scope.cwd, arguments)
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {

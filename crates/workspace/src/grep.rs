@@ -1,7 +1,7 @@
 //! `grep`: the lines that fit a regular expression.
 
 use crate::arguments::perform;
-use crate::confine::Workspace;
+use crate::confine::{Workspace, named};
 use crate::glob::matcher;
 use crate::output::{joined, line};
 use crate::walk::{files, shown};
@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use longboat_core::content::{ToolOutcome, ToolSpec};
+use longboat_core::permission::Subject;
 use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,6 +67,10 @@ impl Tool for Grep {
 
     fn effect(&self) -> Effect {
         Effect::ReadOnly
+    }
+
+    fn subject(&self, scope: &ToolScope, arguments: &serde_json::Value) -> Option<Subject> {
+        named(&scope.cwd, arguments)
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {

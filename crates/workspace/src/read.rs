@@ -1,13 +1,14 @@
 //! `read`: a file's text with line numbers, or a picture.
 
 use crate::arguments::perform;
-use crate::confine::{Workspace, explain};
+use crate::confine::{Workspace, explain, named};
 use crate::output::{SHOWN_BYTES, line};
 use crate::versions::Versions;
 use async_trait::async_trait;
 use base64::Engine;
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use longboat_core::content::{Block, ToolOutcome, ToolSpec};
+use longboat_core::permission::Subject;
 use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,6 +51,10 @@ impl Tool for Read {
 
     fn effect(&self) -> Effect {
         Effect::ReadOnly
+    }
+
+    fn subject(&self, scope: &ToolScope, arguments: &serde_json::Value) -> Option<Subject> {
+        named(&scope.cwd, arguments)
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {

@@ -1,12 +1,13 @@
 //! `write`: a whole file, new or over a version the agent knows.
 
 use crate::arguments::perform;
-use crate::confine::{Workspace, explain};
+use crate::confine::{Workspace, explain, named};
 use crate::read::load;
 use crate::versions::Versions;
 use async_trait::async_trait;
 use cap_std::fs::OpenOptions;
 use longboat_core::content::{ToolOutcome, ToolSpec};
+use longboat_core::permission::Subject;
 use longboat_engine::{Effect, Tool, ToolScope, describe_tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,6 +39,10 @@ impl Tool for Write {
 
     fn effect(&self) -> Effect {
         Effect::Ordered
+    }
+
+    fn subject(&self, scope: &ToolScope, arguments: &serde_json::Value) -> Option<Subject> {
+        named(&scope.cwd, arguments)
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {

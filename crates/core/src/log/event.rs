@@ -2,6 +2,7 @@
 
 use crate::content::{Reply, ToolOutcome, ToolSpec, Usage};
 use crate::id::{CallId, ItemId, MemberName, MessageId, SessionId, StepNo, TeamId, TurnNo};
+use crate::permission::{Answer, Decider, Grant};
 use crate::team::Task;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,10 @@ pub enum Event {
     AssistantMessage { step: StepNo, reply: Arc<Reply> },
     /// A tool call is about to run.
     ToolStarted { step: StepNo, index: u32, call: CallId },
+    /// A tool call waits for a person's permission; it has had no effect.
+    PermissionAsked { step: StepNo, index: u32, call: CallId },
+    /// It is known whether the call may run.
+    PermissionAnswered { step: StepNo, index: u32, call: CallId, answer: Answer, by: Decider },
     /// A tool call has its result.
     ToolResult { step: StepNo, index: u32, call: CallId, outcome: Arc<ToolOutcome> },
     /// The roster changed.
@@ -53,6 +58,8 @@ pub enum Event {
     },
     /// The target's log durably holds the message.
     TeamMessageDelivered { team: TeamId, message: MessageId, to: MemberName },
+    /// A person lets the team make such calls without being asked again.
+    TeamPermission { team: TeamId, grant: Grant },
     /// An event of a kind this build does not know, whose writer marked it as safe to pass over.
     Ignored { kind: String },
 }
@@ -388,7 +395,8 @@ impl Event {
             | Self::TeamActivity { team, .. }
             | Self::TeamTask { team, .. }
             | Self::TeamMessageQueued { team, .. }
-            | Self::TeamMessageDelivered { team, .. } => Some(team),
+            | Self::TeamMessageDelivered { team, .. }
+            | Self::TeamPermission { team, .. } => Some(team),
             Self::SessionCreated { .. }
             | Self::SessionConfigured { .. }
             | Self::InboxInserted { .. }
@@ -401,6 +409,8 @@ impl Event {
             | Self::StepEnded { .. }
             | Self::AssistantMessage { .. }
             | Self::ToolStarted { .. }
+            | Self::PermissionAsked { .. }
+            | Self::PermissionAnswered { .. }
             | Self::ToolResult { .. }
             | Self::Ignored { .. } => None,
         }

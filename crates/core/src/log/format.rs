@@ -8,6 +8,7 @@ use super::event::{
 };
 use crate::content::{Reply, ToolOutcome, ToolSpec, Usage};
 use crate::id::{CallId, ItemId, MemberName, MessageId, SessionId, StepNo, TeamId, TurnNo};
+use crate::permission::{Answer, Decider, Grant};
 use crate::team::Task;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -110,6 +111,14 @@ vocabulary! {
     "step/ended" => StepEnded { step: StepNo, outcome: StepOutcome },
     "assistant/message" => AssistantMessage { step: StepNo, reply: Arc<Reply> },
     "tool/started" => ToolStarted { step: StepNo, index: u32, call: CallId },
+    "permission/asked" => PermissionAsked { step: StepNo, index: u32, call: CallId },
+    "permission/answered" => PermissionAnswered {
+        step: StepNo,
+        index: u32,
+        call: CallId,
+        answer: Answer,
+        by: Decider,
+    },
     "tool/result" => ToolResult { step: StepNo, index: u32, call: CallId, outcome: Arc<ToolOutcome> },
     "team/member" => TeamMember { team: TeamId, member: MemberName, change: MemberChange },
     "team/activity" => TeamActivity { team: TeamId, member: MemberName, change: ActivityChange },
@@ -126,6 +135,7 @@ vocabulary! {
         message: MessageId,
         to: MemberName,
     },
+    "team/permission" => TeamPermission { team: TeamId, grant: Grant },
 }
 
 fn decode_unknown(kind: &str, data: &str) -> Result<Event, FormatError> {

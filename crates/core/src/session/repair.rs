@@ -23,7 +23,7 @@ pub fn repair(
         Phase::Calling { step, calls, .. } => calls
             .iter()
             .zip(0..)
-            .filter(|(call, _)| call.progress == Progress::Started)
+            .filter(|(call, _)| call.progress.is_open())
             .filter_map(|(call, index)| {
                 let outcome = settle(&origin(state, *step, index), call)?;
                 Some(answer(*step, index, call, outcome))

@@ -7,6 +7,7 @@ use super::turn::{Call, Phase, Progress};
 use crate::content::{FinishReason, Prompt, Reply, ReplyBlock, ToolOutcome, ToolSpec, Usage};
 use crate::id::{CallId, Seq, SessionId, StepNo, TurnNo};
 use crate::log::{Corrupt, Event, InboxItem, Lane, Record, SessionKind, StepOutcome};
+use crate::permission::Answer;
 use crate::price::Spending;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -128,6 +129,10 @@ impl SessionState {
             Event::StepEnded { step, outcome } => self.step_ended(*step, *outcome),
             Event::AssistantMessage { step, reply } => self.replied(*step, reply),
             Event::ToolStarted { step, index, .. } => self.tool_started(*step, *index),
+            Event::PermissionAsked { step, index, .. } => self.asked(*step, *index),
+            Event::PermissionAnswered { step, index, answer, .. } => {
+                self.permitted(*step, *index, *answer)
+            }
             Event::ToolResult { step, index, outcome, .. } => {
                 self.tool_result(*step, *index, outcome)
             }
@@ -136,6 +141,7 @@ impl SessionState {
             | Event::TeamTask { .. }
             | Event::TeamMessageQueued { .. }
             | Event::TeamMessageDelivered { .. }
+            | Event::TeamPermission { .. }
             | Event::Ignored { .. } => Ok(()),
         };
         applied.map_err(|what| corrupt(record, what))
@@ -387,6 +393,27 @@ impl SessionState {
             return Err(format!("call {index} of step {step} had begun before"));
         }
         call.progress = Progress::Started;
+        Ok(())
+    }
+
+    fn asked(&mut self, step: StepNo, index: u32) -> Result<(), String> {
+        let call = self.open_call(step, index)?;
+        if call.progress != Progress::Started {
+            return Err(format!("call {index} of step {step} has not begun, or was asked about"));
+        }
+        call.progress = Progress::Asked;
+        Ok(())
+    }
+
+    fn permitted(&mut self, step: StepNo, index: u32, answer: Answer) -> Result<(), String> {
+        let call = self.open_call(step, index)?;
+        if call.progress != Progress::Asked {
+            return Err(format!("nobody was asked about call {index} of step {step}"));
+        }
+        call.progress = match answer {
+            Answer::Once | Answer::Always => Progress::Started,
+            Answer::No => Progress::Refused,
+        };
         Ok(())
     }
 

@@ -53,8 +53,32 @@ pub enum Progress {
     Waiting,
     /// It has begun; its effect may have happened.
     Started,
+    /// It waits for a person's permission, and has had no effect.
+    Asked,
+    /// A person refused it; it has had no effect.
+    Refused,
     /// Its result is recorded.
     Answered,
+}
+
+impl Progress {
+    /// Says whether a call has begun and has no result.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Started | Self::Asked | Self::Refused => true,
+            Self::Waiting | Self::Answered => false,
+        }
+    }
+
+    /// Says whether it is certain that the call had no effect.
+    #[must_use]
+    pub fn is_without_effect(self) -> bool {
+        match self {
+            Self::Waiting | Self::Asked | Self::Refused => true,
+            Self::Started | Self::Answered => false,
+        }
+    }
 }
 
 /// What a session does next.

@@ -5,6 +5,7 @@ use super::roster::{Activity, Roster};
 use super::task_board::TaskBoard;
 use crate::id::{MemberName, Revision, Seq, TeamId};
 use crate::log::{Corrupt, Event, Record, Scope};
+use crate::permission::Grants;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub struct TeamState {
     roster: Roster,
     mailbox: Mailbox,
     board: TaskBoard,
+    grants: Grants,
     changes: BTreeMap<MemberName, Revision>,
 }
 
@@ -29,6 +31,7 @@ impl TeamState {
             roster: Roster::default(),
             mailbox: Mailbox::default(),
             board: TaskBoard::default(),
+            grants: Grants::default(),
             changes: BTreeMap::new(),
         }
     }
@@ -44,6 +47,11 @@ impl TeamState {
         }
         // P13: a fork's inherited records carry the old team and are ignored.
         if record.event.team() != Some(&self.team) {
+            return Ok(());
+        }
+        // What a person grants is no news of a member.
+        if let Event::TeamPermission { grant, .. } = &record.event {
+            self.grants.add(grant.clone());
             return Ok(());
         }
         let cause = self.fold(record).map_err(|what| Corrupt { seq: record.seq, what })?;
@@ -91,6 +99,9 @@ impl TeamState {
             | Event::StepEnded { .. }
             | Event::AssistantMessage { .. }
             | Event::ToolStarted { .. }
+            | Event::TeamPermission { .. }
+            | Event::PermissionAsked { .. }
+            | Event::PermissionAnswered { .. }
             | Event::ToolResult { .. }
             | Event::Ignored { .. } => Err("not an event of a team".to_owned()),
         }
@@ -136,6 +147,12 @@ impl TeamState {
     #[must_use]
     pub fn board(&self) -> &TaskBoard {
         &self.board
+    }
+
+    /// What people have granted to the team.
+    #[must_use]
+    pub fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     /// The place in the Lead's log of the last change that others than `member` made, or anybody

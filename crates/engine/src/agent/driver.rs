@@ -1,15 +1,16 @@
 //! The driver of one session. It keeps nothing: what to do next follows from the log, and what it
 //! did goes there.
 
-use super::tool_calls::run_call;
+use super::tool_calls::{Prepared, prepare};
 use crate::notice::{Delta, Notice};
-use crate::ports::{Ids, ModelMissing};
-use crate::team::{Order, Report, Summary, TeamHandle};
+use crate::ports::{Ids, ModelMissing, ToolScope};
+use crate::team::{Begun, Order, Report, Summary, TeamHandle};
 use crate::tools::ToolSet;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use longboat_core::content::{FinishReason, Message, Prompt, Reply, ToolCall, Usage};
-use longboat_core::id::{MemberName, SessionId, StepNo};
+use longboat_core::content::{FinishReason, Message, Prompt, Reply, ToolOutcome, Usage};
+use longboat_core::id::{MemberName, Origin, SessionId, StepNo};
+use longboat_core::permission::{Grants, Permissions, Verdict};
 use longboat_core::session::Compaction;
 use longboat_model::{FaultKind, Model, ModelFault, RetryPolicy, Watcher};
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub(crate) struct Driver {
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) cwd: PathBuf,
     pub(crate) spill: PathBuf,
+    pub(crate) permissions: Arc<Permissions>,
     pub(crate) retry: RetryPolicy,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) cancel: CancellationToken,
@@ -171,13 +173,11 @@ impl Driver {
     async fn run_calls(
         &self,
         step: StepNo,
-        calls: Vec<(u32, ToolCall)>,
+        calls: Vec<Begun>,
         cancel: &CancellationToken,
     ) -> Order {
-        let mut running: FuturesUnordered<_> = calls
-            .into_iter()
-            .map(|(index, call)| self.run_one(step, index, call, cancel))
-            .collect();
+        let mut running: FuturesUnordered<_> =
+            calls.into_iter().map(|begun| self.run_one(step, begun, cancel)).collect();
         loop {
             let (index, outcome) = tokio::select! {
                 biased;
@@ -199,19 +199,38 @@ impl Driver {
     async fn run_one(
         &self,
         step: StepNo,
-        index: u32,
-        call: ToolCall,
+        begun: Begun,
         cancel: &CancellationToken,
-    ) -> (u32, longboat_core::content::ToolOutcome) {
-        let scope = crate::ports::ToolScope {
+    ) -> (u32, ToolOutcome) {
+        let Begun { index, call, asked } = begun;
+        let scope = ToolScope {
             session: self.session.clone(),
             member: self.member.clone(),
-            origin: longboat_core::id::Origin { session: self.session.clone(), step, index },
+            origin: Origin { session: self.session.clone(), step, index },
             cwd: self.cwd.clone(),
             spill: self.spill.clone(),
             cancel: cancel.clone(),
         };
-        (index, run_call(&self.tools, scope, &call).await)
+        let run = async {
+            let prepared = prepare(&self.tools, scope, &call)?;
+            self.permit(&prepared, asked).await?;
+            Ok(prepared.run().await)
+        };
+        (index, run.await.unwrap_or_else(|refused: ToolOutcome| refused))
+    }
+
+    /// Whether a call may run; its result when it may not. What the rules let run needs nobody,
+    /// unless there is a question about it to be closed.
+    async fn permit(&self, call: &Prepared, asked: bool) -> Result<(), ToolOutcome> {
+        let request = call.request();
+        let verdict = self.permissions.decide(&request, &Grants::default());
+        if verdict == Verdict::Allow && !asked {
+            return Ok(());
+        }
+        match self.team.permission(call.origin().clone(), request).await {
+            Ok(permit) => permit.map_err(ToolOutcome::error),
+            Err(fault) => Err(ToolOutcome::error(fault.to_string())),
+        }
     }
 }
 

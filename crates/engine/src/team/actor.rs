@@ -7,6 +7,7 @@ use super::budget::Spent;
 use super::handle::{By, Caller, TeamFault, TeamHandle};
 use super::input::{Acceptance, Input, Order, ReplyTo, RunEnd};
 use super::outage::Outage;
+use super::permission::Question;
 use super::repeats::Repeats;
 use super::residency::Resident;
 use super::watch::Waiter;
@@ -17,7 +18,7 @@ use crate::teams::Parts;
 use longboat_core::id::{MemberName, MessageId, Origin, SessionId, TeamId};
 use longboat_core::log::{ActivityChange, Event, TurnOutcome};
 use longboat_core::price::Spending;
-use longboat_core::session::{Next, Phase, Progress};
+use longboat_core::session::{Next, Phase};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub(crate) struct TeamActor {
     pub(super) outages: BTreeMap<MemberName, Outage>,
     pub(super) accepting: BTreeMap<MessageId, ReplyTo<Acceptance>>,
     pub(super) effects: BTreeMap<String, Effect>,
+    /// Calls that wait for a person's permission, by the keys of their origins.
+    pub(super) questions: BTreeMap<String, Question>,
     pub(super) spawning: BTreeMap<MemberName, super::roster::Spawning>,
     pub(super) stalled: Vec<(MemberName, Input)>,
     pub(super) waiters: Vec<Waiter>,
@@ -99,6 +102,7 @@ impl TeamActor {
             outages: BTreeMap::new(),
             accepting: BTreeMap::new(),
             effects: BTreeMap::new(),
+            questions: BTreeMap::new(),
             spawning: BTreeMap::new(),
             stalled: Vec::new(),
             waiters: Vec::new(),
@@ -246,6 +250,8 @@ impl TeamActor {
                 let view = self.view(viewer.as_ref());
                 self.after_commit(move |_| drop(reply.send(view)));
             }
+            Input::Permission { origin, request, reply } => self.permission(origin, request, reply),
+            Input::Answer { question, answer, reply } => self.answered(question, answer, reply),
             Input::Wait { waiter, since, reply } => self.wait(waiter, since, reply),
             Input::Quiesce { reply } => self.quiescing.push(reply),
             Input::Loaded(loaded) => self.loaded(*loaded),
@@ -272,6 +278,7 @@ impl TeamActor {
             if let Event::ToolResult { step, index, .. } = &event {
                 let origin = Origin { session: session.clone(), step: *step, index: *index };
                 self.effects.remove(origin.key().as_str());
+                self.questions.remove(origin.key().as_str());
             }
             self.count_spent(session, &event);
             self.writer.append(session, None, event);
@@ -375,7 +382,7 @@ impl TeamActor {
         else {
             return;
         };
-        if calls.iter().any(|call| call.progress == Progress::Started) {
+        if calls.iter().any(|call| call.progress.is_open()) {
             let again = self.residents.get_mut(session).map(|r| std::mem::take(&mut r.again));
             let calls = again.unwrap_or_default();
             let cancel = self.turn_token(session);
@@ -385,10 +392,10 @@ impl TeamActor {
             return;
         }
         let batch = resident.tools.startable(calls);
-        let events = batch.iter().map(|(index, call)| Event::ToolStarted {
+        let events = batch.iter().map(|begun| Event::ToolStarted {
             step,
-            index: *index,
-            call: call.id.clone(),
+            index: begun.index,
+            call: begun.call.id.clone(),
         });
         self.append_all(session, events.collect());
         let cancel = self.turn_token(session);
@@ -446,6 +453,7 @@ impl TeamActor {
         self.outages.clear();
         self.accepting.clear();
         self.effects.clear();
+        self.questions.clear();
         self.spawning.clear();
         self.waiters.clear();
         self.stalled.clear();
@@ -483,10 +491,12 @@ impl Input {
             Self::Spawn { reply, .. } => drop(reply.send(Err(fault.clone().into()))),
             Self::Interrupt { reply, .. } => drop(reply.send(Err(fault.clone().into()))),
             Self::Task { reply, .. } => drop(reply.send(Err(fault.clone().into()))),
+            Self::Answer { reply, .. } => drop(reply.send(Err(fault.clone().into()))),
             Self::Prompt { reply, .. } => drop(reply.send(Err(fault.clone()))),
             Self::Close { reply } => drop(reply.send(())),
             // Whoever looks, waits or reports a reading sees the channel close.
             Self::Look { .. }
+            | Self::Permission { .. }
             | Self::Wait { .. }
             | Self::Quiesce { .. }
             | Self::Prepared(_)

@@ -4,6 +4,7 @@ use super::input::{
     Acceptance, Input, Interrupted, Order, Queued, Report, RunEnd, SpawnRequest, Spawned,
     TaskChanged,
 };
+use super::permission::{AnswerRefused, Permit};
 use super::view::TeamView;
 use super::watch::WaitEnd;
 use crate::load::decode_stored;
@@ -12,6 +13,7 @@ use longboat_core::id::{
     EventKey, ItemId, MemberName, MessageId, Origin, Revision, SessionId, TeamId,
 };
 use longboat_core::log::{Event, Lane};
+use longboat_core::permission::{Answer, QuestionId, Request};
 use longboat_core::team::{InterruptRefused, SendRefused, SpawnRefused, TaskCommand, TaskRefused};
 use longboat_store::Store;
 use std::sync::Arc;
@@ -249,6 +251,23 @@ impl TeamHandle {
         self.interrupt_as(None, target.to_owned()).await
     }
 
+    /// Answers a call that waits for permission, in a person's name.
+    ///
+    /// # Durability
+    /// The answer is on disk when this returns, and the call runs or is refused.
+    ///
+    /// # Errors
+    /// [`AnswerRefused`] or a fault.
+    pub async fn answer(
+        &self,
+        question: QuestionId,
+        answer: Answer,
+    ) -> Result<(), CallError<AnswerRefused>> {
+        self.ask(|reply| Input::Answer { question, answer, reply })
+            .await
+            .map_err(CallError::from)?
+    }
+
     /// Waits until nothing moves any more: the Lead is idle, nobody runs, no deliverable mail is
     /// owed.
     ///
@@ -315,6 +334,15 @@ impl TeamHandle {
         command: TaskCommand,
     ) -> Result<TaskChanged, CallError<TaskRefused>> {
         self.ask(|reply| Input::Task { caller, command, reply }).await.map_err(CallError::from)?
+    }
+
+    /// Whether a call may run: its result otherwise. It may take as long as a person does.
+    pub(crate) async fn permission(
+        &self,
+        origin: Origin,
+        request: Request,
+    ) -> Result<Permit, TeamFault> {
+        self.ask(|reply| Input::Permission { origin, request, reply }).await
     }
 
     pub(crate) async fn wait(

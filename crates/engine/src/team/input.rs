@@ -1,14 +1,16 @@
 //! Everything that can be asked of a team, and what it answers. One closed list.
 
 use super::handle::{CallError, Caller, TeamFault};
+use super::permission::{AnswerRefused, Permit};
 use super::residency::Loaded;
 use super::roster::Prepared;
 use super::view::TeamView;
 use super::watch::WaitEnd;
 use crate::ports::ModelMissing;
 use longboat_core::content::{Prompt, Reply, ToolCall, ToolOutcome, Usage};
-use longboat_core::id::{ItemId, MemberName, MessageId, Revision, SessionId, StepNo};
+use longboat_core::id::{ItemId, MemberName, MessageId, Origin, Revision, SessionId, StepNo};
 use longboat_core::log::{Lane, MemberContext, TurnOutcome};
+use longboat_core::permission::{Answer, QuestionId, Request};
 use longboat_core::session::Compaction;
 use longboat_core::team::{
     InterruptRefused, SendRefused, SpawnRefused, Task, TaskCommand, TaskRefused, TaskWarning,
@@ -59,6 +61,14 @@ pub(crate) enum Input {
     },
     /// Somebody looks at the team as it is.
     Look { viewer: Option<MemberName>, reply: ReplyTo<TeamView> },
+    /// A driver wants to run a call of which it may not decide itself.
+    Permission { origin: Origin, request: Request, reply: ReplyTo<Permit> },
+    /// A person answers a question.
+    Answer {
+        question: QuestionId,
+        answer: Answer,
+        reply: ReplyTo<Result<(), CallError<AnswerRefused>>>,
+    },
     /// A member waits for news.
     Wait { waiter: SessionId, since: Option<Revision>, reply: ReplyTo<WaitEnd> },
     /// Somebody waits for the whole run to end.
@@ -99,11 +109,22 @@ pub(crate) enum Order {
     /// Ask for a summary of the conversation's beginning.
     SumUp { compaction: Compaction, model: Arc<dyn Model>, cancel: CancellationToken },
     /// Run these calls at once; each is recorded as begun.
-    Run { step: StepNo, calls: Vec<(u32, ToolCall)>, cancel: CancellationToken },
+    Run { step: StepNo, calls: Vec<Begun>, cancel: CancellationToken },
     /// Go on with the calls that are under way.
     Continue,
     /// Stop: the session goes out of memory, or the team closes.
     Leave,
+}
+
+/// A call that is recorded as begun.
+#[derive(Debug, Clone)]
+pub(crate) struct Begun {
+    /// Its place in the reply.
+    pub(crate) index: u32,
+    /// As the model wrote it.
+    pub(crate) call: ToolCall,
+    /// Whether a question about it is on record: then the team decides, whatever the rules say now.
+    pub(crate) asked: bool,
 }
 
 /// What came of asking for a summary.

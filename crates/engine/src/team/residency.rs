@@ -2,14 +2,15 @@
 
 use super::actor::{Effect, TeamActor};
 use super::handle::{CallError, TeamFault};
-use super::input::{Input, Interrupted, Order, ReplyTo, Report};
+use super::input::{Begun, Input, Interrupted, Order, ReplyTo, Report};
 use super::outage::{Cause, Outage};
+use super::permission::REFUSED;
 use crate::agent::Driver;
 use crate::load::{LoadError, load_session};
 use crate::supervise::Supervisor;
 use crate::tools;
 use crate::tools::ToolSet;
-use longboat_core::content::{ToolCall, ToolOutcome, ToolStatus};
+use longboat_core::content::{ToolOutcome, ToolStatus};
 use longboat_core::id::{
     EventKey, ItemId, MemberName, MessageId, Origin, SessionId, StepNo, TurnNo,
 };
@@ -39,7 +40,7 @@ pub(super) struct Resident {
     pub(super) turn: Option<(TurnNo, CancellationToken)>,
     pub(super) idle_since: Option<Instant>,
     /// Calls that a former life of the process began, and that had no effect: they are made again.
-    pub(super) again: Vec<(u32, ToolCall)>,
+    pub(super) again: Vec<Begun>,
     /// The provider found the last request too long.
     pub(super) overflowed: bool,
     /// Owed messages that the log held when it was read.
@@ -132,6 +133,7 @@ impl TeamActor {
             tools: Arc::clone(&tools),
             cwd,
             spill: self.parts.settings.spill.join(session.as_str()),
+            permissions: Arc::clone(&self.parts.settings.permissions),
             retry: RetryPolicy::default(),
             ids: Arc::clone(&self.parts.ids),
             cancel: supervisor.token().clone(),
@@ -154,13 +156,17 @@ impl TeamActor {
     }
 
     /// The calls of a session that have begun and have no result.
-    fn begun(&self, session: &SessionId) -> Vec<(u32, ToolCall)> {
+    fn begun(&self, session: &SessionId) -> Vec<Begun> {
         match self.writer.session(session).map(|state| state.phase()) {
             Some(Phase::Calling { calls, .. }) => calls
                 .iter()
                 .zip(0..)
-                .filter(|(call, _)| call.progress == Progress::Started)
-                .map(|(call, index)| (index, call.call.clone()))
+                .filter(|(call, _)| call.progress.is_open())
+                .map(|(call, index)| Begun {
+                    index,
+                    call: call.call.clone(),
+                    asked: call.progress == Progress::Asked,
+                })
                 .collect(),
             Some(Phase::Idle | Phase::Between { .. } | Phase::Asking { .. }) | None => Vec::new(),
         }
@@ -350,7 +356,7 @@ impl TeamActor {
                 }
                 vec![Event::StepEnded { step, outcome: StepOutcome::Cut }]
             }
-            Report::Answered { step, index, outcome } => match started_call(state, step, index) {
+            Report::Answered { step, index, outcome } => match open_call(state, step, index) {
                 Some(call) => {
                     let (call, outcome) = (call.call.id.clone(), Arc::new(outcome));
                     vec![Event::ToolResult { step, index, call, outcome }]
@@ -446,7 +452,8 @@ enum Ending {
 }
 
 /// The result of a begun call whose process ends, or `None` for one that is made again by the next:
-/// a team's tool whose effect is not on record had none, and under the call's key it has it once.
+/// a team's tool whose effect is not on record had none, and under the call's key it has it once; and
+/// one that waits for permission has not run.
 fn left(
     effects: &std::collections::BTreeMap<String, Effect>,
     origin: &Origin,
@@ -454,7 +461,10 @@ fn left(
     ending: Ending,
 ) -> Option<ToolOutcome> {
     let recorded = effects.contains_key(origin.key().as_str());
-    let again = tools::team::is_team_tool(&call.call.name) && !recorded;
+    let again = call.progress == Progress::Asked
+        || (tools::team::is_team_tool(&call.call.name)
+            && call.progress == Progress::Started
+            && !recorded);
     (!again).then(|| settled(effects, origin, call, ending))
 }
 
@@ -469,7 +479,10 @@ fn settled(
     if let Some(effect) = effects.get(origin.key().as_str()) {
         return tools::team::recalled(effect);
     }
-    let exact = tools::team::is_team_tool(&call.call.name) || call.progress == Progress::Waiting;
+    if call.progress == Progress::Refused {
+        return ToolOutcome::error(REFUSED);
+    }
+    let exact = tools::team::is_team_tool(&call.call.name) || call.progress.is_without_effect();
     let (status, text) = match ending {
         Ending::Interrupt if exact => {
             (ToolStatus::Interrupted, "interrupted before it had any effect")
@@ -490,10 +503,11 @@ fn settled(
     ToolOutcome { status, content: vec![longboat_core::content::Block::text(text)] }
 }
 
-fn started_call(state: &SessionState, step: StepNo, index: u32) -> Option<&Call> {
+/// A call of the open step that has begun and has no result.
+pub(super) fn open_call(state: &SessionState, step: StepNo, index: u32) -> Option<&Call> {
     match state.phase() {
         Phase::Calling { step: open, calls, .. } if *open == step => {
-            calls.get(index as usize).filter(|call| call.progress == Progress::Started)
+            calls.get(index as usize).filter(|call| call.progress.is_open())
         }
         Phase::Idle | Phase::Between { .. } | Phase::Asking { .. } | Phase::Calling { .. } => None,
     }

@@ -4,8 +4,9 @@ use super::actor::TeamActor;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, Revision, SessionId, TeamId};
 use longboat_core::log::Scope;
+use longboat_core::permission::QuestionId;
 use longboat_core::price::{Cost, Spending};
-use longboat_core::session::Phase;
+use longboat_core::session::{Call, Phase, Progress, SessionState};
 use longboat_core::team::{EndedTurn, Standing, TaskBoard, TeamState};
 
 /// A team at one moment.
@@ -44,10 +45,23 @@ pub struct MemberView {
     pub owed: usize,
     /// Why it cannot be reached, when it cannot.
     pub unreachable: Option<String>,
+    /// Its calls that wait for a person's permission.
+    pub questions: Vec<OpenQuestion>,
     /// The tokens of its requests; `None` when it was not in memory yet.
     pub usage: Option<Usage>,
     /// What they cost; `None` when that is not known.
     pub cost: Option<Cost>,
+}
+
+/// A call that waits for a person's permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenQuestion {
+    /// Its name, for the answer.
+    pub question: QuestionId,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with, as the model wrote it.
+    pub arguments: String,
 }
 
 /// What a member does now.
@@ -88,6 +102,7 @@ struct Presence {
     unread: usize,
     usage: Option<Usage>,
     cost: Option<Cost>,
+    questions: Vec<OpenQuestion>,
 }
 
 impl TeamView {
@@ -95,11 +110,12 @@ impl TeamView {
     /// unread is not known.
     #[must_use]
     pub fn stored(team: &TeamState) -> Self {
-        let absent = |_: &SessionId| Presence {
+        let absent = |_: &MemberName, _: &SessionId| Presence {
             status: Status::Inactive,
             unread: 0,
             usage: None,
             cost: None,
+            questions: Vec::new(),
         };
         Self::of(team, None, None, &absent)
     }
@@ -108,11 +124,12 @@ impl TeamView {
         team: &TeamState,
         viewer: Option<&MemberName>,
         suspended: Option<String>,
-        presence: &dyn Fn(&SessionId) -> Presence,
+        presence: &dyn Fn(&MemberName, &SessionId) -> Presence,
     ) -> Self {
         let owed = |name: &MemberName| team.mailbox().owed_to(name).count();
         let session = team.team().lead().clone();
-        let Presence { status, unread, usage, cost } = presence(&session);
+        let Presence { status, unread, usage, cost, questions } =
+            presence(&MemberName::lead(), &session);
         let lead = MemberView {
             name: MemberName::lead(),
             session,
@@ -123,6 +140,7 @@ impl TeamView {
             unread,
             owed: owed(&MemberName::lead()),
             unreachable: None,
+            questions,
             usage,
             cost,
         };
@@ -134,7 +152,8 @@ impl TeamView {
             (Scope::Team | Scope::Subagents, _) => true,
         };
         let teammates = team.roster().iter().map(|member| {
-            let Presence { status, unread, usage, cost } = presence(&member.session);
+            let Presence { status, unread, usage, cost, questions } =
+                presence(&member.name, &member.session);
             MemberView {
                 name: member.name.clone(),
                 session: member.session.clone(),
@@ -149,6 +168,7 @@ impl TeamView {
                 unread,
                 owed: owed(&member.name),
                 unreachable: member.activity.unreachable.clone(),
+                questions,
                 usage,
                 cost,
             }
@@ -163,15 +183,28 @@ impl TeamView {
     }
 }
 
+/// The calls of a member that wait for permission.
+fn questions(member: &MemberName, state: &SessionState) -> Vec<OpenQuestion> {
+    let Phase::Calling { step, calls, .. } = state.phase() else { return Vec::new() };
+    let calls = calls.iter().zip(0..).filter(|(call, _)| call.progress == Progress::Asked);
+    let question = |(call, index): (&Call, u32)| OpenQuestion {
+        question: QuestionId { member: member.clone(), step: *step, index },
+        tool: call.call.name.clone(),
+        arguments: call.call.arguments.clone(),
+    };
+    calls.map(question).collect()
+}
+
 impl TeamActor {
     pub(super) fn view(&self, viewer: Option<&MemberName>) -> TeamView {
-        let presence = |session: &SessionId| {
+        let presence = |name: &MemberName, session: &SessionId| {
             let state = self.writer.session(session);
             Presence {
                 status: self.residence(session),
                 unread: state.map_or(0, |state| state.inbox().len()),
                 usage: self.spending(session).map(Spending::usage),
                 cost: self.cost(session),
+                questions: state.map(|state| questions(name, state)).unwrap_or_default(),
             }
         };
         TeamView::of(self.writer.team(), viewer, self.exhausted.clone(), &presence)

@@ -1,6 +1,7 @@
 //! The tools of one activation, by name, and which of a reply's calls may start together.
 
 use crate::ports::{Effect, Tool};
+use crate::team::Begun;
 use longboat_core::content::ToolCall;
 use longboat_core::session::{Call, Progress};
 use std::collections::BTreeMap;
@@ -27,17 +28,17 @@ impl ToolSet {
 
     /// The calls to start now: of those that wait, the first, and with it those that follow it
     /// directly when all of them only read.
-    pub(crate) fn startable(&self, calls: &[Call]) -> Vec<(u32, ToolCall)> {
+    pub(crate) fn startable(&self, calls: &[Call]) -> Vec<Begun> {
         let mut waiting = calls
             .iter()
             .zip(0..)
             .filter(|(call, _)| call.progress == Progress::Waiting)
-            .map(|(call, index)| (index, call.call.clone()));
+            .map(|(call, index)| Begun { index, call: call.call.clone(), asked: false });
         let Some(first) = waiting.next() else { return Vec::new() };
-        if self.effect(&first.1) == Effect::Ordered {
+        if self.effect(&first.call) == Effect::Ordered {
             return vec![first];
         }
-        let more = waiting.take_while(|(_, call)| self.effect(call) == Effect::ReadOnly);
+        let more = waiting.take_while(|begun| self.effect(&begun.call) == Effect::ReadOnly);
         std::iter::once(first).chain(more).collect()
     }
 

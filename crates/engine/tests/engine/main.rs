@@ -10,6 +10,7 @@
 mod compaction;
 mod delivery;
 mod people;
+mod permissions;
 mod recovery;
 mod roster;
 mod simulation;

@@ -35,6 +35,9 @@ struct Agent {
     /// Why it failed or cannot be reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<String>,
+    /// What it waits for, when a person has to permit a call of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_turn: Option<LastTurn>,
     #[serde(skip_serializing_if = "is_zero")]
@@ -90,6 +93,7 @@ impl From<MemberView> for Agent {
             description: member.description,
             role: member.role,
             cause,
+            waits_for: (!member.questions.is_empty()).then_some("a person's permission"),
             last_turn,
             unread: member.unread,
             owed: member.owed,

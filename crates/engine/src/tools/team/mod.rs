@@ -19,6 +19,7 @@ use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
 use longboat_core::limits::AGENT_DEPTH;
 use longboat_core::log::Scope;
+use longboat_core::permission::Reach;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,6 +51,10 @@ impl<T: TeamTool> Tool for Bound<T> {
 
     fn effect(&self) -> ToolEffect {
         T::EFFECT
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Team
     }
 
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
