@@ -1,14 +1,17 @@
 //! `bash`: a command in the workspace, bounded in time and words.
 
 use crate::capture::Capture;
-use crate::process::{self, End, Ended, Leftover};
+use crate::marks;
+use crate::process::{self, End, Ended, Launch, Leftover};
 use crate::settings::WorkspaceSettings;
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec, ToolStatus};
+use longboat_core::permission::{Reach, Subject};
 use longboat_engine::{Effect, Tool, ToolScope, describe_tool, parse_arguments};
 use nix::sys::signal::Signal;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -46,6 +49,14 @@ impl Tool for Bash {
         Effect::Ordered
     }
 
+    fn reach(&self) -> Reach {
+        if self.settings.confinement.is_some() { Reach::Confined } else { Reach::Changes }
+    }
+
+    fn subject(&self, _: &ToolScope, arguments: &serde_json::Value) -> Option<Subject> {
+        arguments.get("command")?.as_str().map(Subject::command)
+    }
+
     async fn call(&self, scope: ToolScope, arguments: serde_json::Value) -> ToolOutcome {
         let arguments: Arguments = match parse_arguments("bash", arguments) {
             Ok(arguments) => arguments,
@@ -68,6 +79,10 @@ impl Tool for Bash {
     }
 }
 
+const CONFINED: &str = "\n[commands can write in the workspace and in $TMPDIR, and cannot read the rest of the user's home]";
+const CONFINED_TO_READ: &str =
+    "\n[commands can write in $TMPDIR only, and cannot read the rest of the user's home]";
+
 /// Why a command was not let run to its end.
 enum Stop {
     Cancelled,
@@ -85,15 +100,54 @@ impl Bash {
                 () = sleep(limit) => Stop::TimedOut,
             }
         };
-        let environment = &self.settings.environment;
-        match process::run(command, &scope.cwd, environment, &mut capture, stop).await {
-            Ok(ended) => told(&ended, limit, capture.shown().await),
+        let launch = Launch {
+            command,
+            cwd: &scope.cwd,
+            environment: self.environment(scope).await,
+            mark: marks::mark(&self.settings.tag, &scope.origin),
+            confinement: self.settings.confinement.as_ref(),
+        };
+        match process::run(&launch, &mut capture, stop).await {
+            Ok(ended) => {
+                let output = capture.shown().await;
+                let hint = self.hint(&ended, &output);
+                told(&ended, limit, output, hint)
+            }
             Err(error) => ToolOutcome::error(format!("the command could not be run: {error}")),
+        }
+    }
+
+    /// A confined command has a directory of its own for what it needs for a moment, since it cannot
+    /// write to the machine's.
+    async fn environment(&self, scope: &ToolScope) -> BTreeMap<String, String> {
+        let mut environment = self.settings.environment.clone();
+        if self.settings.confinement.is_some() {
+            let temporary = scope.spill.join("tmp");
+            if tokio::fs::create_dir_all(&temporary).await.is_ok() {
+                environment.insert("TMPDIR".to_owned(), temporary.display().to_string());
+            }
+        }
+        environment
+    }
+
+    /// Says what may have been in the way of a command that failed.
+    fn hint(&self, ended: &Ended<Stop>, output: &str) -> &'static str {
+        let failed = matches!(ended.end, End::Exited(code) if code != 0);
+        let denied = ["Permission denied", "EACCES", "Operation not permitted", "os error 13"];
+        match &self.settings.confinement {
+            Some(confinement) if failed && denied.iter().any(|text| output.contains(text)) => {
+                if confinement.writes {
+                    CONFINED
+                } else {
+                    CONFINED_TO_READ
+                }
+            }
+            Some(_) | None => "",
         }
     }
 }
 
-fn told(ended: &Ended<Stop>, limit: Duration, output: String) -> ToolOutcome {
+fn told(ended: &Ended<Stop>, limit: Duration, output: String, hint: &str) -> ToolOutcome {
     let (status, end) = match &ended.end {
         End::Exited(0) => (ToolStatus::Ok, "exit code 0".to_owned()),
         End::Exited(code) => (ToolStatus::Error, format!("exit code {code}{}", signal(*code))),
@@ -117,9 +171,10 @@ fn told(ended: &Ended<Stop>, limit: Duration, output: String) -> ToolOutcome {
         Leftover::Nothing => "",
         Leftover::Ended => "\n[processes it left in the background were ended]",
         Leftover::OutOfReach => {
-            "\n[a process that left the command's group, as setsid does, still runs; end it by its id]"
+            "\n[a process that hides from the runtime still runs; end it by its id]"
         }
     });
+    text.push_str(hint);
     ToolOutcome { status, ..ToolOutcome::ok(text) }
 }
 

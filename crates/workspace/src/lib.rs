@@ -8,15 +8,19 @@ mod confine;
 mod edit;
 mod glob;
 mod grep;
+mod marks;
 mod output;
 mod process;
 mod read;
+mod sandbox;
 mod settings;
 mod versions;
 mod walk;
 mod write;
 
-pub use settings::WorkspaceSettings;
+pub use marks::end_orphans;
+pub use sandbox::Confinement;
+pub use settings::{WorkspaceSettings, looks_secret};
 
 use longboat_core::id::SessionId;
 use longboat_engine::{Tool, Toolbox};

@@ -4,9 +4,12 @@
 //! Between this process and the command stands a small supervising shell, which leads the group. Its
 //! standard input is a pipe that only this process holds, its lifeline: when that closes, because the
 //! future was dropped or this process died, the group is told to end (SIGTERM) and half a second later
-//! made to (SIGKILL). A command that makes a session or group of its own (`setsid`) is out of reach.
+//! made to (SIGKILL). What leaves the group, as `setsid` does, is found by its mark; only what throws
+//! that away as well is out of reach.
 
 use crate::capture::Capture;
+use crate::marks::{VARIABLE, end_marked};
+use crate::sandbox::Confinement;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -72,9 +75,9 @@ pub(crate) enum End<S> {
 pub(crate) enum Leftover {
     /// Nothing that is known of.
     Nothing,
-    /// Processes of its group, which have been ended.
+    /// Processes that have been ended.
     Ended,
-    /// Something outside its group, which still holds its output.
+    /// Something without its mark, which still holds its output.
     OutOfReach,
 }
 
@@ -85,33 +88,53 @@ pub(crate) struct Ended<S> {
     pub(crate) leftover: Leftover,
 }
 
+/// A command to be run.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) cwd: &'a Path,
+    pub(crate) environment: BTreeMap<String, String>,
+    /// By which all that it starts is found.
+    pub(crate) mark: String,
+    pub(crate) confinement: Option<&'a Confinement>,
+}
+
+impl Launch<'_> {
+    async fn start(&self) -> io::Result<Child> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", SUPERVISOR, "longboat-bash", self.command])
+            .current_dir(self.cwd)
+            .env_clear()
+            .envs(&self.environment)
+            .env(VARIABLE, &self.mark)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        match self.confinement {
+            Some(confinement) => confinement.start(command, self.cwd, &self.environment).await,
+            None => command.spawn(),
+        }
+    }
+}
+
 /// The command's process group and, in its child, the lifeline: dropped early, it ends the group.
 struct Group {
     id: Pid,
     child: Child,
 }
 
-/// Runs `command` in `cwd` until it ends or `stop` does, and takes its output in.
+/// Runs a command until it ends or `stop` does, and takes its output in.
 ///
 /// # Errors
 /// When it could not be started, or its output could not be read.
 pub(crate) async fn run<S>(
-    command: &str,
-    cwd: &Path,
-    environment: &BTreeMap<String, String>,
+    launch: &Launch<'_>,
     capture: &mut Capture,
     stop: impl Future<Output = S>,
 ) -> io::Result<Ended<S>> {
-    let mut child = Command::new("/bin/sh")
-        .args(["-c", SUPERVISOR, "longboat-bash", command])
-        .current_dir(cwd)
-        .env_clear()
-        .envs(environment)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
+    let mut child = launch.start().await?;
     let (id, mut output, mut report) = match (child.id(), child.stdout.take(), child.stderr.take())
     {
         (Some(id), Some(output), Some(report)) => (Pid::from_raw(id.cast_signed()), output, report),
@@ -138,10 +161,11 @@ pub(crate) async fn run<S>(
         End::Exited(_) => !group.settles(&mut output, capture, LINGER).await,
     };
     group.finish().await?;
-    // What was written until the very end. All of the group are gone: who still holds the pipe has
-    // left the group.
+    let left_group = end_marked(&launch.mark).await > 0;
+    // What was written until the very end. All that is known of are gone: who still holds the pipe
+    // has thrown its mark away.
     let escaped = timeout(LINGER, drain(&mut output, capture)).await.is_err();
-    let leftover = match (escaped, left_behind) {
+    let leftover = match (escaped, left_behind || left_group) {
         (true, _) => Leftover::OutOfReach,
         (false, true) => Leftover::Ended,
         (false, false) => Leftover::Nothing,

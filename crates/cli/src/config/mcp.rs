@@ -3,7 +3,7 @@
 use super::file::ConfigError;
 use super::{Config, Environment};
 use longboat_mcp::{Reach, ServerName, ServerSettings};
-use longboat_workspace::WorkspaceSettings;
+use longboat_workspace::{WorkspaceSettings, looks_secret};
 use secrecy::SecretString;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,6 @@ const TIMEOUT_S: u64 = 120;
 const LONGEST_S: u64 = 3_600;
 /// How long a server may take to start when nothing is said.
 const START_TIMEOUT_S: u64 = 30;
-/// Parts of variables' names that say that a value is a secret.
-const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
 /// The keys of one server.
 pub(super) const KEYS: &[&str] = &[
@@ -197,10 +195,6 @@ impl McpSection {
 
     /// What of its environment nobody may be shown.
     fn secrets(&self, environment: &Environment) -> Vec<SecretString> {
-        let looks_secret = |name: &str| {
-            let upper = name.to_uppercase();
-            SECRET.iter().any(|part| upper.contains(part))
-        };
         let given = self.env.iter().filter(|(name, _)| looks_secret(name));
         let given = given.map(|(_, value)| value.clone());
         let taken = self.env_from.iter().filter_map(|name| environment.get(name));

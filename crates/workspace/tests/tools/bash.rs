@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Waits until a process is gone; a zombie is as good as gone.
-async fn gone(pid: &str) {
+pub(crate) async fn gone(pid: &str) {
     let alive = || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         !stat.is_empty() && !stat.contains(") Z ")
@@ -23,7 +23,7 @@ async fn gone(pid: &str) {
 }
 
 /// Waits until a file has a line, and returns it.
-async fn line_of(path: &Path) -> String {
+pub(crate) async fn line_of(path: &Path) -> String {
     let mut tick = tokio::time::interval(Duration::from_millis(10));
     loop {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -50,7 +50,7 @@ async fn the_environment_is_the_allowed_one_and_input_is_empty() {
     let place = Place::new();
     let command = "cat; env | cut -d= -f1 | sort | grep -v -e '^_$' -e PWD -e SHLVL | tr '\\n' ' '";
     let out = place.agent().ok("bash", json!({"command": command})).await;
-    assert_eq!(out, "PATH \n[exit code 0]");
+    assert_eq!(out, "LONGBOAT_COMMAND PATH \n[exit code 0]");
 }
 
 #[tokio::test]
@@ -159,14 +159,40 @@ async fn a_silent_background_process_is_ended_and_named_too() {
 }
 
 #[tokio::test]
-async fn a_process_that_left_the_group_is_not_claimed_to_be_ended() {
+async fn a_process_that_left_the_group_is_ended_and_named() {
     let place = Place::new();
-    let command = "setsid sleep 1000 & sleep 0.1; pgrep -n -x sleep > pid; echo done";
-    let command = command.replace("pgrep -n -x sleep", "echo $!");
+    let command = "setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid; sleep 0.1; echo done";
+    let out = place.agent().ok("bash", json!({"command": command})).await;
+    assert_eq!(out, "done\n[exit code 0]\n[processes it left in the background were ended]");
+    gone(place.content("pid").trim()).await;
+}
+
+#[tokio::test]
+async fn a_process_that_hides_from_the_runtime_is_not_claimed_to_be_ended() {
+    let place = Place::new();
+    let command = "env -i setsid sleep 1000 & echo $! > pid; sleep 0.1; echo done";
     let out = place.agent().ok("bash", json!({"command": command})).await;
     let pid = nix::unistd::Pid::from_raw(place.content("pid").trim().parse().unwrap());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
-    assert!(out.starts_with("done\n[exit code 0]\n[a process that left"), "{out}");
+    assert!(out.starts_with("done\n[exit code 0]\n[a process that hides"), "{out}");
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_is_found_by_the_next_one() {
+    let place = Place::new();
+    let tests = std::env::current_exe().unwrap();
+    let example = tests.parent().unwrap().parent().unwrap().join("examples/run_bash");
+    let mut parent = tokio::process::Command::new(example)
+        .arg("setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid; sleep 1000")
+        .current_dir(place.root())
+        .env("TAG", place.root())
+        .spawn()
+        .unwrap();
+    let pid = line_of(&place.root().join("pid")).await;
+    parent.kill().await.unwrap();
+    let ended = longboat_workspace::end_orphans(&place.root().display().to_string()).await;
+    assert!(ended >= 1, "the one that left its group was found");
+    gone(&pid).await;
 }
 
 #[tokio::test]

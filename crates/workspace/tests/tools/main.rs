@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic, in what it sets up with too")]
 
 mod bash;
+mod confined;
 mod files;
 mod place;
 mod search;

@@ -3,7 +3,7 @@
 use longboat_core::content::{Block, ToolOutcome, ToolStatus};
 use longboat_core::id::{MemberName, Origin, SessionId, StepNo};
 use longboat_engine::{Tool, ToolScope, Toolbox};
-use longboat_workspace::{WorkspaceSettings, WorkspaceTools};
+use longboat_workspace::{Confinement, WorkspaceSettings, WorkspaceTools};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,27 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("ws")).unwrap();
         let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        let settings = WorkspaceSettings { environment, bash_timeout: Duration::from_secs(60) };
+        let settings = WorkspaceSettings {
+            bash_timeout: Duration::from_secs(60),
+            ..WorkspaceSettings::allowed(environment.into_iter(), &[])
+        };
+        Self::with(dir, settings)
+    }
+
+    /// A place whose commands the system confines: `of` is told where the place is, which is also the
+    /// home.
+    pub(crate) fn confined(of: impl FnOnce(&Path) -> Confinement) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("ws")).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let environment = BTreeMap::from([("PATH".to_owned(), path)]);
+        let mut settings = WorkspaceSettings::allowed(environment.into_iter(), &[]);
+        settings.confinement = Some(of(dir.path()));
+        settings.tag = dir.path().display().to_string();
+        Self::with(dir, settings)
+    }
+
+    fn with(dir: TempDir, settings: WorkspaceSettings) -> Self {
         Self { dir, tools: WorkspaceTools::new(settings) }
     }
 
