@@ -4,6 +4,7 @@ use crate::commands;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use longboat_core::content::Wire;
 use longboat_core::id::{InvalidId, MemberName, TaskId};
+use longboat_core::permission::{Policy, Unanswered};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -110,6 +111,62 @@ pub(crate) struct BudgetArgs {
     pub(crate) max_minutes: Option<u64>,
 }
 
+/// What members may do.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct PermissionArgs {
+    /// What members may change at most; workspace-write if not given
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Option<PolicyArg>,
+    /// Ask a person before every call that could change something
+    #[arg(long)]
+    pub(crate) ask: bool,
+    /// What becomes of a question; wait where somebody can answer, deny elsewhere
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) unanswered: Option<UnansweredArg>,
+}
+
+/// A policy's name on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyArg {
+    /// Nothing: files are read, and commands are kept from writing
+    ReadOnly,
+    /// The workspace; commands are kept to it where the kernel can
+    WorkspaceWrite,
+    /// Whatever you can
+    Full,
+}
+
+impl From<PolicyArg> for Policy {
+    fn from(policy: PolicyArg) -> Self {
+        match policy {
+            PolicyArg::ReadOnly => Self::ReadOnly,
+            PolicyArg::WorkspaceWrite => Self::WorkspaceWrite,
+            PolicyArg::Full => Self::Full,
+        }
+    }
+}
+
+/// What becomes of a question, on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnansweredArg {
+    /// The call is refused
+    Deny,
+    /// The call runs
+    Allow,
+    /// The call waits for longboat answer, the browser or the terminal
+    Wait,
+}
+
+impl From<UnansweredArg> for Unanswered {
+    fn from(unanswered: UnansweredArg) -> Self {
+        match unanswered {
+            UnansweredArg::Deny => Self::Deny,
+            UnansweredArg::Allow => Self::Allow,
+            UnansweredArg::Wait => Self::Wait,
+        }
+    }
+}
+
 fn dollars(text: &str) -> Result<f64, String> {
     let amount: f64 = text.trim_start_matches('$').parse().map_err(|_| "it is not a number")?;
     if amount.is_finite() && amount > 0.0 {
@@ -155,6 +212,8 @@ pub(crate) enum Command {
     Serve(commands::serve::ServeArgs),
     /// Say something to a member of a team at work
     Send(commands::send::SendArgs),
+    /// Answer a call that waits for your permission
+    Answer(commands::answer::AnswerArgs),
     /// End a member's turn; what is pending for it starts the next one
     Interrupt(commands::interrupt::InterruptArgs),
     /// Show a team's tasks, or change them

@@ -1,20 +1,23 @@
 //! The composition root: the one place that picks a clock, ids, a store, models and tools.
 
-use crate::args::{BudgetArgs, ModelArgs};
-use crate::config::{Config, ConfigError, ModelName, Provider, servers};
+use crate::args::{BudgetArgs, ModelArgs, PermissionArgs};
+use crate::config::{
+    Config, ConfigError, ModelName, Provider, concerns, confinement, permissions, servers,
+};
 use crate::exit::CommandError;
 use crate::roles;
 use crate::toolboxes::Toolboxes;
 use longboat_core::content::Wire;
 use longboat_core::id::SessionId;
 use longboat_core::limits::Limits;
+use longboat_core::permission::Policy;
 use longboat_core::price::Cost;
 use longboat_core::time::Timestamp;
 use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings, Teams, Toolbox};
 use longboat_mcp::McpServers;
 use longboat_model::{Model, connect};
 use longboat_store::{Holder, SqliteStore};
-use longboat_workspace::{WorkspaceSettings, WorkspaceTools};
+use longboat_workspace::{Confinement, WorkspaceSettings, WorkspaceTools, end_orphans};
 use rand::Rng;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -62,6 +65,8 @@ pub(crate) struct Assembly {
     pub(crate) store: Arc<SqliteStore>,
     /// What is noteworthy about how it was put together.
     pub(crate) warnings: Vec<String>,
+    /// What a person should know of what members can do.
+    pub(crate) concerns: Vec<String>,
     servers: Arc<McpServers>,
 }
 
@@ -73,11 +78,19 @@ impl Assembly {
     }
 }
 
+/// How a command wants its teams to run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wishes {
+    /// What a run may cost.
+    pub(crate) budget: BudgetArgs,
+    /// What members may do.
+    pub(crate) permissions: PermissionArgs,
+    /// Whether somebody is there to answer questions.
+    pub(crate) answered: bool,
+}
+
 /// Joins the parts, and takes the store into possession.
-pub(crate) async fn assemble(
-    config: &Config,
-    budget: BudgetArgs,
-) -> Result<Assembly, CommandError> {
+pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assembly, CommandError> {
     let servers = servers(config)?;
     let command: Vec<String> = std::env::args().take(2).collect();
     let holder =
@@ -86,7 +99,10 @@ pub(crate) async fn assemble(
     let (roles, mut warnings) = roles::read(&config.workspace);
     let mut settings = Settings::new(config.spill());
     settings.limits = limits(config);
-    settings.budget = self::budget(config, budget);
+    settings.budget = budget(config, wishes.budget);
+    let permissions = permissions(config, wishes.permissions, wishes.answered);
+    let policy = permissions.policy;
+    settings.permissions = Arc::new(permissions);
     settings.prices = config.prices();
     settings.scope = config.file.agents.mode.unwrap_or_default();
     settings.roles = roles;
@@ -100,7 +116,12 @@ pub(crate) async fn assemble(
         let of = |problem| format!("MCP server {}: {problem}", state.name);
         warnings.extend(state.problems.iter().map(of));
     }
-    let workspace = WorkspaceTools::new(workspace_settings(config));
+    let workspace = workspace_settings(config, policy);
+    let orphans = end_orphans(&workspace.tag).await;
+    if orphans > 0 {
+        tracing::info!(orphans, "ended what commands of an earlier run had left");
+    }
+    let workspace = WorkspaceTools::new(workspace);
     let toolboxes: Vec<Arc<dyn Toolbox>> = vec![Arc::new(workspace), Arc::clone(&servers) as _];
     let ports = Ports {
         store: Arc::clone(&store) as Arc<dyn longboat_store::Store>,
@@ -109,7 +130,8 @@ pub(crate) async fn assemble(
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
     };
-    Ok(Assembly { teams: Teams::new(ports, settings), store, warnings, servers })
+    let (teams, concerns) = (Teams::new(ports, settings), concerns(config, policy));
+    Ok(Assembly { teams, store, warnings, concerns, servers })
 }
 
 /// The model to use: the flag's, the environment's or the file's, checked.
@@ -162,12 +184,15 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-fn workspace_settings(config: &Config) -> WorkspaceSettings {
+fn workspace_settings(config: &Config, policy: Policy) -> WorkspaceSettings {
     let (environment, also) = (config.environment.iter(), &config.file.tools.environment);
     let mut settings = WorkspaceSettings::allowed(environment, also);
     if let Some(seconds) = config.file.tools.bash_timeout_s {
         settings.bash_timeout = Duration::from_secs(seconds.max(1));
     }
+    settings.confinement = confinement(config, policy).filter(|_| Confinement::is_supported());
+    // The next process on this store knows by it what this one left behind.
+    settings.tag = config.store.display().to_string();
     settings
 }
 

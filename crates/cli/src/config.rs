@@ -3,10 +3,12 @@
 
 mod file;
 mod mcp;
+mod permissions;
 mod provider;
 
 pub(crate) use file::ConfigError;
 pub(crate) use mcp::servers;
+pub(crate) use permissions::{concerns, confinement, permissions};
 pub(crate) use provider::{ModelName, Provider};
 
 use crate::args::GlobalArgs;
@@ -78,6 +80,9 @@ impl Config {
             }
             if !trusted && !set.mcp.is_empty() {
                 return Err(ConfigError::ProjectServers { path: path.display().to_string() });
+            }
+            if !trusted && set.permissions != Default::default() {
+                return Err(ConfigError::ProjectPermissions { path: path.display().to_string() });
             }
             file = file.under(set);
         }

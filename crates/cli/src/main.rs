@@ -62,6 +62,7 @@ async fn perform(line: &CommandLine) -> Result<u8, CommandError> {
         Command::Fork(args) => commands::fork::run(args, &config).await,
         Command::Serve(args) => commands::serve::run(args, &config).await,
         Command::Send(args) => commands::send::run(args, &config).await,
+        Command::Answer(args) => commands::answer::run(args, &config).await,
         Command::Interrupt(args) => commands::interrupt::run(args, &config).await,
         Command::Tasks(args) => commands::tasks::run(args, &config, page(line, &config)).await,
         Command::Show(args) if args.follow => {
@@ -93,6 +94,7 @@ async fn look(command: &Command, line: &CommandLine, config: &Config) -> Result<
         | Command::Fork(_)
         | Command::Serve(_)
         | Command::Send(_)
+        | Command::Answer(_)
         | Command::Interrupt(_)
         | Command::Tasks(_)
         | Command::Doctor(_)

@@ -1,10 +1,11 @@
 //! `longboat demo`: a whole team run without any key. The model is scripted; the client, the engine,
 //! the tools, the store and the project are real.
 
+use super::asking::Asking;
 use super::follow::{Left, Stops, follow, showing, shut, tell, tell_door};
 use super::run::say;
-use crate::args::{BudgetArgs, GlobalArgs, ShowingArgs};
-use crate::assemble::{Assembly, assemble};
+use crate::args::{GlobalArgs, ShowingArgs};
+use crate::assemble::{Assembly, Wishes, assemble};
 use crate::config::Config;
 use crate::demo::{PROMPT, Pace, Place, TestVerdict, Wires, lead_model, provide};
 use crate::door::Door;
@@ -63,7 +64,7 @@ pub(crate) async fn run(
     let before = test_before(&place).await?;
     // Lives until the end of the demo.
     let _server = provide(&mut config, pace).await?;
-    let assembly = assemble(&config, BudgetArgs::default()).await?;
+    let assembly = assemble(&config, Wishes::default()).await?;
     let cwd = config.workspace.display().to_string();
     let team = assembly.teams.create(cwd, lead_model(args.wire)).await?;
     let mut display = Display::new(showing, team.team().lead().clone(), config.prices());
@@ -75,7 +76,7 @@ pub(crate) async fn run(
     let door = Door::of_run(&config, &assembly, &team).await;
     tell_door(&door, &team, args.web, &mut display);
     let begin = say(&assembly.teams, &team, PROMPT.to_owned());
-    let left = follow(&team, &mut display, Since::Start, begin).await?;
+    let left = follow(&team, &mut display, Asking::Nobody, Since::Start, begin).await?;
     if let (true, Ok(_), Left::Ended(_)) = (args.web, &door, &left) {
         complain("it has ended and is still served; Ctrl-C stops");
         Stops::new()?.next().await;

@@ -1,5 +1,6 @@
 //! Following a run to its end: what `run`, `resume` and `demo` have in common.
 
+use super::asking::Asking;
 use crate::args::{Color, ShowingArgs};
 use crate::config::Config;
 use crate::door::Door;
@@ -102,6 +103,7 @@ pub(crate) fn coloured(color: Color, terminal: bool, config: &Config) -> bool {
 pub(crate) async fn follow<B>(
     team: &TeamHandle,
     display: &mut Display,
+    mut asking: Asking,
     since: Since,
     begin: B,
 ) -> Result<Left, CommandError>
@@ -111,6 +113,7 @@ where
     let mut stops = Stops::new()?;
     let mut follower = team.follow(since).await?;
     begin.await?;
+    asking.look(team, display).await?;
     let end = team.quiescent();
     tokio::pin!(end);
     let mut frame = tokio::time::interval(FRAME);
@@ -136,9 +139,13 @@ where
                 return Ok(Left::Ended(end));
             }
             notice = follower.next() => match notice {
-                Some(notice) => display.notice(&notice).map_err(write_error)?,
+                Some(notice) => {
+                    display.notice(&notice).map_err(write_error)?;
+                    asking.notice(&notice, team, display).await?;
+                }
                 None => return Err(TeamFault::Closed.into()),
             },
+            line = asking.line() => asking.answer(&line, team, display).await?,
             _ = frame.tick() => display.redraw(),
         }
     }

@@ -1,8 +1,7 @@
 //! `longboat fork`: a new session that begins with the ended turns of another.
 
 use super::resume::pick;
-use crate::args::BudgetArgs;
-use crate::assemble::assemble;
+use crate::assemble::{Wishes, assemble};
 use crate::config::Config;
 use crate::exit::{self, CommandError};
 use std::io::{self, Write};
@@ -17,7 +16,7 @@ pub(crate) struct ForkArgs {
 
 /// Makes the new session and prints its id. It has a team of its own, without members.
 pub(crate) async fn run(args: &ForkArgs, config: &Config) -> Result<u8, CommandError> {
-    let assembly = assemble(config, BudgetArgs::default()).await?;
+    let assembly = assemble(config, Wishes::default()).await?;
     let from = pick(&*assembly.store, &args.id, config).await?;
     let team = assembly.teams.fork(&from).await?;
     team.close().await;

@@ -1,5 +1,7 @@
 //! One file a command.
 
+pub(crate) mod answer;
+mod asking;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;

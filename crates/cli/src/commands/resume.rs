@@ -1,9 +1,10 @@
 //! `longboat resume`: go on where a run was left, however it was left.
 
+use super::asking::asking;
 use super::follow::{follow, showing, shut, tell, tell_door};
 use super::run::{read_prompt, say};
-use crate::args::{BudgetArgs, GlobalArgs, ShowingArgs};
-use crate::assemble::assemble;
+use crate::args::{BudgetArgs, GlobalArgs, PermissionArgs, ShowingArgs};
+use crate::assemble::{Wishes, assemble};
 use crate::config::Config;
 use crate::door::Door;
 use crate::exit::{CommandError, UsageError};
@@ -24,6 +25,8 @@ pub(crate) struct ResumeArgs {
     #[command(flatten)]
     budget: BudgetArgs,
     #[command(flatten)]
+    permissions: PermissionArgs,
+    #[command(flatten)]
     showing: ShowingArgs,
     /// Print an address at which a browser shows it
     #[arg(long)]
@@ -37,7 +40,13 @@ pub(crate) async fn run(
     config: &Config,
 ) -> Result<u8, CommandError> {
     let prompt = args.prompt.as_deref().map(read_prompt).transpose()?;
-    let assembly = assemble(config, args.budget).await?;
+    let asking = asking(args.showing, args.web);
+    let wishes = Wishes {
+        budget: args.budget,
+        permissions: args.permissions,
+        answered: asking.is_answered(),
+    };
+    let assembly = assemble(config, wishes).await?;
     let asked = pick(&*assembly.store, &args.id, config).await?;
     let lead = lead_of(&asked);
     let team = assembly.teams.resume(&lead).await?;
@@ -49,6 +58,7 @@ pub(crate) async fn run(
     for warning in &assembly.warnings {
         display.say(&format!("passed over {warning}"));
     }
+    assembly.concerns.iter().for_each(|concern| display.say(concern));
     display.say(&format!("session {lead} goes on"));
     let door = Door::of_run(config, &assembly, &team).await;
     tell_door(&door, &team, args.web, &mut display);
@@ -58,7 +68,7 @@ pub(crate) async fn run(
             None => Ok(()),
         }
     };
-    let left = follow(&team, &mut display, Since::Now, begin).await?;
+    let left = follow(&team, &mut display, asking, Since::Now, begin).await?;
     team.close().await;
     shut(door).await;
     let code = tell(&left, &team, showing, config)?;

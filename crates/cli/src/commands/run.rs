@@ -1,8 +1,9 @@
 //! `longboat run`: a task, from its prompt to its end.
 
+use super::asking::asking;
 use super::follow::{follow, showing, shut, tell, tell_door};
-use crate::args::{BudgetArgs, GlobalArgs, ModelArgs, ShowingArgs};
-use crate::assemble::{assemble, choose_model};
+use crate::args::{BudgetArgs, GlobalArgs, ModelArgs, PermissionArgs, ShowingArgs};
+use crate::assemble::{Wishes, assemble, choose_model};
 use crate::config::Config;
 use crate::door::Door;
 use crate::exit::{CommandError, UsageError};
@@ -24,6 +25,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     budget: BudgetArgs,
     #[command(flatten)]
+    permissions: PermissionArgs,
+    #[command(flatten)]
     showing: ShowingArgs,
     /// Print an address at which a browser shows it
     #[arg(long)]
@@ -40,7 +43,13 @@ pub(crate) async fn run(
     let model = choose_model(config, &args.model)?;
     listens(config, &model).await?;
     let model = model.to_string();
-    let assembly = assemble(config, args.budget).await?;
+    let asking = asking(args.showing, args.web);
+    let wishes = Wishes {
+        budget: args.budget,
+        permissions: args.permissions,
+        answered: asking.is_answered(),
+    };
+    let assembly = assemble(config, wishes).await?;
     let teams = &assembly.teams;
     let workspace = config.workspace.display().to_string();
     let team = teams.create(workspace.clone(), model.clone()).await?;
@@ -49,11 +58,12 @@ pub(crate) async fn run(
     for warning in &assembly.warnings {
         display.say(&format!("passed over {warning}"));
     }
+    assembly.concerns.iter().for_each(|concern| display.say(concern));
     display.say(&format!("session {} · {model} · {workspace}", team.team()));
     let door = Door::of_run(config, &assembly, &team).await;
     tell_door(&door, &team, args.web, &mut display);
     let begin = say(teams, &team, prompt);
-    let left = follow(&team, &mut display, Since::Start, begin).await?;
+    let left = follow(&team, &mut display, asking, Since::Start, begin).await?;
     team.close().await;
     shut(door).await;
     let code = tell(&left, &team, showing, config)?;

@@ -2,8 +2,8 @@
 //! HTTP.
 
 use super::follow::Stops;
-use crate::args::{BudgetArgs, ModelArgs};
-use crate::assemble::{assemble, choose_model};
+use crate::args::{BudgetArgs, ModelArgs, PermissionArgs};
+use crate::assemble::{Wishes, assemble, choose_model};
 use crate::config::Config;
 use crate::door::{ANYWHERE_HERE, Door, Opening, parse_listen};
 use crate::exit::{self, CommandError, complain};
@@ -25,6 +25,8 @@ pub(crate) struct ServeArgs {
     model: ModelArgs,
     #[command(flatten)]
     budget: BudgetArgs,
+    #[command(flatten)]
+    permissions: PermissionArgs,
 }
 
 /// Serves until it is stopped.
@@ -36,13 +38,15 @@ pub(crate) async fn run(args: &ServeArgs, config: &Config) -> Result<u8, Command
         Err(error) => return Err(error),
     };
     let mut stops = Stops::new()?;
-    let assembly = assemble(config, args.budget).await?;
+    let wishes = Wishes { budget: args.budget, permissions: args.permissions, answered: true };
+    let assembly = assemble(config, wishes).await?;
     let (listen, remote) = (args.listen, args.allow_remote);
     let opening = Opening { listen, remote, scope: Scope::All, model: model.clone() };
     let door = Door::open(config, &assembly, opening).await?;
     for warning in &assembly.warnings {
         complain(&format!("passed over {warning}"));
     }
+    assembly.concerns.iter().for_each(|concern| complain(concern));
     if remote && !listen.ip().is_loopback() {
         complain(
             "other machines can reach this; whoever has the token can have this machine's commands run, and nothing on the way is encrypted",

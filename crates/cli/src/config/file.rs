@@ -1,6 +1,7 @@
 //! The files: TOML, with every key known. A key that is not is an error that names the nearest.
 
 use super::mcp::{self, McpRefused, McpSection};
+use super::permissions::{self, PermissionsSection};
 use longboat_core::log::Scope;
 use longboat_core::price::Price;
 use serde::Deserialize;
@@ -106,6 +107,14 @@ pub(crate) enum ConfigError {
         /// Which file.
         path: String,
     },
+    /// A checkout says what its members may do.
+    #[error(
+        "{path} has [permissions], which could let members do anything: put it into ~/.config/longboat/longboat.toml, or name the file with --config"
+    )]
+    ProjectPermissions {
+        /// Which file.
+        path: String,
+    },
     /// An MCP server's section is wrong.
     #[error(transparent)]
     Mcp(#[from] McpRefused),
@@ -132,6 +141,7 @@ pub(crate) struct ConfigFile {
     pub(crate) agents: AgentsSection,
     pub(crate) budget: BudgetSection,
     pub(crate) mcp: BTreeMap<String, McpSection>,
+    pub(crate) permissions: PermissionsSection,
     /// By the beginning of a model's name.
     pub(crate) prices: BTreeMap<String, Price>,
 }
@@ -193,8 +203,22 @@ pub(crate) struct BudgetSection {
 }
 
 /// The keys of each table, `*` for names that people choose.
-const KEYS: [(&str, &[&str]); 12] = [
-    ("", &["model", "providers", "limits", "tools", "agents", "budget", "prices", "mcp"]),
+const KEYS: [(&str, &[&str]); 13] = [
+    (
+        "",
+        &[
+            "model",
+            "providers",
+            "limits",
+            "tools",
+            "agents",
+            "budget",
+            "prices",
+            "mcp",
+            "permissions",
+        ],
+    ),
+    ("permissions", permissions::KEYS),
     ("mcp.*", mcp::KEYS),
     ("mcp", &[]),
     ("budget", &["turns", "tokens", "minutes", "cost"]),
@@ -232,6 +256,10 @@ impl ConfigFile {
         }
         // A server is said whole: halves of two would be a third that nobody wrote.
         self.mcp.extend(over.mcp);
+        // They are said whole as well: a rule of one file must not weaken another's.
+        if over.permissions != PermissionsSection::default() {
+            self.permissions = over.permissions;
+        }
         self.limits = LimitsSection {
             teammates: over.limits.teammates.or(self.limits.teammates),
             live_tasks: over.limits.live_tasks.or(self.limits.live_tasks),

@@ -95,12 +95,24 @@ impl Board {
                     line.doing = format!("{} {}", call.name, one_line(&call.arguments));
                 }
             }
+            Event::PermissionAsked { index, .. } => {
+                let line = self.line(member);
+                if let Some(call) = line.calls.get(*index as usize) {
+                    line.doing = format!(
+                        "waits for permission: {} {}",
+                        call.name,
+                        one_line(&call.arguments)
+                    );
+                }
+            }
             Event::SessionConfigured { model, .. } => self.line(member).model.clone_from(model),
             Event::SessionCreated { .. }
             | Event::TurnStarted { .. }
             | Event::TurnEnded { .. }
             | Event::StepEnded { .. }
+            | Event::PermissionAnswered { .. }
             | Event::ToolResult { .. }
+            | Event::TeamPermission { .. }
             | Event::TeamTask { .. }
             | Event::TeamMessageQueued { .. }
             | Event::TeamMessageDelivered { .. }

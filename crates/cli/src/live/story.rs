@@ -52,6 +52,16 @@ pub(super) fn headline(member: &MemberName, record: &Record) -> Option<String> {
         Event::ContextCompacted { kept, .. } => Some(format!(
             "{member}: its conversation was summed up; the newest {kept} messages stay"
         )),
+        Event::PermissionAsked { step, index, .. } => {
+            Some(format!("{member} waits for permission: {member}.{step}.{index}"))
+        }
+        Event::PermissionAnswered { step, index, answer, by, .. } => {
+            let (by, answer) = (by.words(), answer.word());
+            Some(format!("{member}.{step}.{index}: {by} said {answer}"))
+        }
+        Event::TeamPermission { grant, .. } => {
+            Some(format!("permitted from now on: {}", one_line(&grant.to_string())))
+        }
         Event::SessionCreated { .. }
         | Event::SessionConfigured { .. }
         | Event::InboxInserted { .. }

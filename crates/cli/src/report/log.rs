@@ -137,6 +137,9 @@ impl Tally {
             | Event::InboxDiscarded { .. }
             | Event::StepEnded { .. }
             | Event::ToolStarted { .. }
+            | Event::PermissionAsked { .. }
+            | Event::PermissionAnswered { .. }
+            | Event::TeamPermission { .. }
             | Event::ToolResult { .. }
             | Event::TeamMember { .. }
             | Event::TeamActivity { .. }

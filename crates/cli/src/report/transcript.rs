@@ -11,6 +11,7 @@ use longboat_core::id::{ItemId, MemberName, MessageId, SessionId, StepNo, TurnNo
 use longboat_core::log::{
     Event, InboxItem, Record, Source, StepOutcome, Summarizer, Trigger, TurnOutcome,
 };
+use longboat_core::permission::{Answer, Decider};
 use longboat_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -79,6 +80,17 @@ pub(crate) enum What {
         kept: u64,
         by: Summarizer,
         summary: Arc<str>,
+    },
+    /// A call waits for a person's permission.
+    Asked {
+        step: StepNo,
+        index: u32,
+    },
+    /// It is known whether the call may run.
+    Answered {
+        step: StepNo,
+        answer: Answer,
+        by: Decider,
     },
     Discarded {
         items: usize,
@@ -198,12 +210,19 @@ impl Reader {
                 self.answer(*index, outcome);
                 return;
             }
+            Event::PermissionAsked { step, index, .. } => {
+                What::Asked { step: *step, index: *index }
+            }
+            Event::PermissionAnswered { step, answer, by, .. } => {
+                What::Answered { step: *step, answer: *answer, by: *by }
+            }
             Event::StepEnded { step, outcome: StepOutcome::Cut } => What::Cut { step: *step },
             Event::SessionCreated { .. }
             | Event::SessionConfigured { .. }
             | Event::StepStarted { .. }
             | Event::StepEnded { outcome: StepOutcome::Whole, .. }
             | Event::ToolStarted { .. }
+            | Event::TeamPermission { .. }
             | Event::TeamMember { .. }
             | Event::TeamActivity { .. }
             | Event::TeamTask { .. }
@@ -282,6 +301,8 @@ impl What {
             | Self::Said { step, .. }
             | Self::Called { step, .. }
             | Self::Used { step, .. }
+            | Self::Asked { step, .. }
+            | Self::Answered { step, .. }
             | Self::Cut { step } => Speaker::Step(*step),
         }
     }
@@ -334,6 +355,14 @@ impl Entry {
                     Detail::Full => page.paragraph(out, 2, Some(Ink::Dim), &plain(summary)),
                     Detail::Short => page.cut(out, 2, Some(Ink::Dim), &one_line(summary)),
                 }
+            }
+            What::Asked { step, index } => {
+                let text = format!("call {index} of step {step} waits for permission");
+                line(out, &page.ink(Ink::Open, &text));
+            }
+            What::Answered { answer, by, .. } => {
+                let text = format!("{} said {}", by.words(), answer.word());
+                line(out, &page.ink(Ink::Open, &text));
             }
             What::Discarded { items, reason } => {
                 let text = format!("{items} unread left out: {}", one_line(reason));

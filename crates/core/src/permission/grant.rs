@@ -17,6 +17,18 @@ pub enum Answer {
     No,
 }
 
+impl Answer {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Always => "always",
+            Self::No => "no",
+        }
+    }
+}
+
 /// Who answered a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -25,6 +37,17 @@ pub enum Decider {
     Human,
     /// The rules: they were others when the question came up again.
     Rules,
+}
+
+impl Decider {
+    /// The words for it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Human => "a person",
+            Self::Rules => "the rules",
+        }
+    }
 }
 
 /// Calls that a person lets a team make without being asked again: the very same command, or every

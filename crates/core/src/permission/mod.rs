@@ -137,7 +137,7 @@ impl Permissions {
         if self.ask.iter().any(|rule| rule.touches(request)) {
             return Verdict::Ask;
         }
-        let listed = self.allow.iter().any(|rule| rule.covers(request));
+        let listed = Rule::cover(&self.allow, request);
         match (request.reach, self.unlisted) {
             (Reach::Team | Reach::Reads, _) | (_, Unlisted::Allow) => Verdict::Allow,
             (Reach::Confined | Reach::Changes, _) if listed => Verdict::Allow,

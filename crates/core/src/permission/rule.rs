@@ -1,6 +1,6 @@
 //! A rule over tool calls, as people write it: `tool` or `tool(pattern)`.
 
-use super::{Request, Subject};
+use super::Request;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
@@ -23,23 +23,28 @@ pub struct RuleRefused {
 impl Rule {
     /// Says whether a call is among those that are named, in whole or in part.
     pub(super) fn touches(&self, request: &Request) -> bool {
-        self.names(request, |subject, pattern| subject.any(|text| matches(pattern, text)))
+        let about = |pattern: &String| match &request.subject {
+            Some(subject) => subject.any(|text| matches(pattern, text)),
+            None => false,
+        };
+        self.names(&request.tool) && self.pattern.as_ref().is_none_or(about)
     }
 
-    /// Says whether all that a call does is named.
-    pub(super) fn covers(&self, request: &Request) -> bool {
-        self.names(request, |subject, pattern| subject.all(|text| matches(pattern, text)))
+    /// Says whether rules name all that a call does: its parts may be named by different ones.
+    pub(super) fn cover(rules: &[Self], request: &Request) -> bool {
+        let rules: Vec<&Self> = rules.iter().filter(|rule| rule.names(&request.tool)).collect();
+        if rules.iter().any(|rule| rule.pattern.is_none()) {
+            return true;
+        }
+        let named = |text: &str| {
+            let mut patterns = rules.iter().filter_map(|rule| rule.pattern.as_ref());
+            patterns.any(|pattern| matches(pattern, text))
+        };
+        request.subject.as_ref().is_some_and(|subject| subject.all(named))
     }
 
-    fn names(&self, request: &Request, about: impl Fn(&Subject, &str) -> bool) -> bool {
-        if !matches(&self.tool, &request.tool) {
-            return false;
-        }
-        match (&self.pattern, &request.subject) {
-            (None, _) => true,
-            (Some(pattern), Some(subject)) => about(subject, pattern),
-            (Some(_), None) => false,
-        }
+    fn names(&self, tool: &str) -> bool {
+        matches(&self.tool, tool)
     }
 }
 

@@ -8,6 +8,7 @@ use longboat_core::id::{CallId, ItemId, Seq, SessionId, TurnNo};
 use longboat_core::log::{
     Event, InboxItem, Lane, Record, SessionKind, Source, TurnOutcome, decode, encode,
 };
+use longboat_core::permission::{Answer, Decider};
 use longboat_core::session::{Next, Phase, Progress, SessionState, cut_short, repair};
 use longboat_core::time::Timestamp;
 use proptest::prelude::*;
@@ -97,8 +98,21 @@ impl Played {
         }
     }
 
+    /// A person is asked about a call, or answers.
+    fn ask_or_permit(&mut self, pick: usize) {
+        let Phase::Calling { step, .. } = *self.state.phase() else { return };
+        if let Some((index, call)) = self.waiting(Progress::Asked).first().cloned() {
+            let answer = [Answer::Once, Answer::Always, Answer::No][pick % 3];
+            let by = Decider::Human;
+            self.append(Event::PermissionAnswered { step, index, call, answer, by });
+        } else if let Some((index, call)) = self.waiting(Progress::Started).first().cloned() {
+            self.append(Event::PermissionAsked { step, index, call });
+        }
+    }
+
     fn answer_call(&mut self, pick: usize) {
-        let started = self.waiting(Progress::Started);
+        let mut started = self.waiting(Progress::Started);
+        started.extend(self.waiting(Progress::Refused));
         let Phase::Calling { step, .. } = *self.state.phase() else { return };
         if let Some((index, call)) = started.get(pick % started.len().max(1)).cloned() {
             let outcome = Arc::new(ToolOutcome::ok(format!("result of {call}")));
@@ -143,6 +157,7 @@ enum Act {
     Settle,
     Reply(usize),
     StartCall(usize),
+    AskOrPermit(usize),
     AnswerCall(usize),
     Interrupt,
     Restart,
@@ -155,6 +170,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         4 => Just(Act::Settle),
         5 => (0_usize..4).prop_map(Act::Reply),
         5 => (0_usize..4).prop_map(Act::StartCall),
+        3 => (0_usize..3).prop_map(Act::AskOrPermit),
         5 => (0_usize..4).prop_map(Act::AnswerCall),
         1 => Just(Act::Interrupt),
         1 => Just(Act::Restart),
@@ -171,6 +187,7 @@ fn play(acts: &[Act]) -> Played {
             Act::Settle => played.settle(),
             Act::Reply(calls) => played.reply(*calls),
             Act::StartCall(pick) => played.start_call(*pick),
+            Act::AskOrPermit(pick) => played.ask_or_permit(*pick),
             Act::AnswerCall(pick) => played.answer_call(*pick),
             Act::Interrupt => played.interrupt(),
             Act::Restart => played.restart(),
@@ -188,6 +205,10 @@ fn finish(played: &mut Played) {
             Next::AskModel { .. } => played.reply(0),
             Next::RunCalls { .. } => {
                 played.start_call(0);
+                // A call that still waits for a person is permitted.
+                if !played.waiting(Progress::Asked).is_empty() {
+                    played.ask_or_permit(0);
+                }
                 played.answer_call(0);
             }
             Next::Append(_) => {}

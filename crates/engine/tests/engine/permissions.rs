@@ -81,7 +81,7 @@ async fn no_is_told_to_the_model_and_the_call_never_runs() {
     team.quiescent().await.unwrap();
     life.end(&team).await;
     assert!(!world.workspace().join("made").exists());
-    assert!(world.request("lead", 2).contains("did not permit"), "the model was told");
+    assert!(world.request("lead", 1).contains("did not permit"), "the model was told");
 }
 
 #[tokio::test]
@@ -222,7 +222,7 @@ async fn p14_an_interrupt_closes_a_question_and_the_next_request_is_valid() {
     team.quiescent().await.unwrap();
     life.end(&team).await;
     assert!(!world.workspace().join("made").exists());
-    assert!(world.request("lead", 2).contains("interrupted before it had any effect"));
+    assert!(world.request("lead", 1).contains("interrupted before it had any effect"));
 }
 
 #[tokio::test]

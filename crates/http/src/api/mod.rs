@@ -6,6 +6,7 @@ mod extract;
 mod input;
 mod messages;
 mod position;
+mod questions;
 mod records;
 mod sessions;
 mod tasks;
@@ -57,6 +58,7 @@ pub(crate) fn routes() -> (Router<App>, String) {
         .routes(routes!(input::prompt))
         .routes(routes!(input::steer))
         .routes(routes!(input::interrupt))
+        .routes(routes!(questions::answer))
         .split_for_parts();
     let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     document.components.get_or_insert_default().add_security_scheme("token", token);

@@ -1,6 +1,7 @@
 //! A team: its members, what they do, and what they cost.
 
 use super::extract::{Json, Path, lead};
+use super::questions::Question;
 use crate::app::App;
 use crate::problem::Problem;
 use axum::extract::State;
@@ -46,6 +47,8 @@ pub(crate) struct Member {
     pub(crate) cause: Option<String>,
     /// How its last turn ended.
     pub(crate) last_turn: Option<LastTurn>,
+    /// Its calls that wait for a person's permission.
+    pub(crate) questions: Vec<Question>,
     /// Items in its inbox that it has not read.
     pub(crate) unread: usize,
     /// Messages that are queued for it and not in its inbox.
@@ -239,6 +242,7 @@ impl Member {
             status,
             cause: failed.or_else(|| view.unreachable.clone()),
             last_turn: view.last.as_ref().map(LastTurn::of),
+            questions: view.questions.iter().map(Question::of).collect(),
             unread: view.unread,
             owed: view.owed,
             usage: view.usage.map(Tokens::of),

@@ -74,3 +74,11 @@ pub(super) fn act(path: &str, label: &Markup, name: &str, done: &str) -> Markup 
         button class="quiet" type="button" data-act=(path) data-done=(done) aria-label=(name) { (label) }
     }
 }
+
+/// A button that answers a question.
+pub(super) fn answer(path: &str, answer: &str, label: &str, name: &str, done: &str) -> Markup {
+    let body = format!("{{\"answer\":\"{answer}\"}}");
+    html! {
+        button class="quiet" type="button" data-act=(path) data-body=(body) data-done=(done) aria-label=(name) { (label) }
+    }
+}

@@ -5,6 +5,7 @@ mod compose;
 mod frame;
 mod icon;
 mod mail;
+mod questions;
 mod roster;
 mod sessions;
 mod step;

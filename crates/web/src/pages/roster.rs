@@ -108,6 +108,7 @@ fn calls(shown: &Shown<'_>, moment: &Moment) -> Markup {
         @if running.is_empty() { "Between two steps" }
         @for (n, call) in running.iter().take(CALLS).enumerate() {
             @if n > 0 { br; }
+            @if call.asked { "Waits for permission: " }
             @if call.name == "wait_agent" { "Waits for the team" } @else {
                 code { (call.name) } " " (one_line(&call.arguments, DOING_CHARS))
             }

@@ -226,6 +226,8 @@ fn ran(group: &Group, place: u32) -> Ran<'_> {
     for record in &group.records {
         match &record.event {
             Event::ToolStarted { index, .. } if *index == place => ran.started = Some(record.at),
+            Event::PermissionAsked { index, .. } if *index == place => ran.asked = true,
+            Event::PermissionAnswered { index, .. } if *index == place => ran.asked = false,
             Event::ToolResult { index, outcome, .. } if *index == place => {
                 (ran.ended, ran.outcome) = (Some(record.at), Some(&**outcome));
             }

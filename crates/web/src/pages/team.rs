@@ -3,7 +3,7 @@
 use super::compose::{self, act};
 use super::frame::Frame;
 use super::icon::{Icon, chip};
-use super::{mail, roster, tasks};
+use super::{mail, questions, roster, tasks};
 use crate::region::{Item, Region};
 use crate::text::{Moment, Said, count, one_line, tokens};
 use crate::watch::{Shown, TeamWatch};
@@ -38,7 +38,7 @@ pub fn team_page(watch: &TeamWatch, here: &Presence, moment: &Moment) -> Markup 
             p id="summary" class="facts" role="status" aria-live="polite" { (summary(watch, &shown, moment)) }
         }
         div id="banner" { (banner(watch, here)) }
-        div id="questions" {}
+        div id="questions" role="region" aria-live="polite" aria-label="Questions" { (questions::panel(watch, None, here.open, moment)) }
         div class="team" {
             section class="all" aria-labelledby="tasks-title" {
                 h2 id="tasks-title" { "Tasks" }
@@ -72,6 +72,7 @@ pub fn team_regions(watch: &TeamWatch, here: &Presence, moment: &Moment) -> Vec<
     let mut regions = vec![
         Region::whole("summary", summary(watch, &shown, moment)),
         Region::whole("banner", banner(watch, here)),
+        Region::whole("questions", questions::panel(watch, None, here.open, moment)),
         Region::list("roster", shown.iter().map(card)),
         compose::targets_region(&targets(&shown)),
         Region::whole("graph", tasks::graph(watch.board())),

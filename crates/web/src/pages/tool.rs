@@ -19,6 +19,8 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ran<'a> {
     pub(super) started: Option<Timestamp>,
+    /// It waits for a person's permission.
+    pub(super) asked: bool,
     pub(super) ended: Option<Timestamp>,
     pub(super) outcome: Option<&'a ToolOutcome>,
 }
@@ -61,6 +63,7 @@ fn state(ran: &Ran<'_>, moment: &Moment) -> Markup {
         (Some(ToolStatus::Error), _) => chip(Icon::Failed, "failed", &format!("error{took}")),
         (Some(ToolStatus::Interrupted), _) => chip(Icon::Stop, "waiting", "interrupted"),
         (Some(ToolStatus::Unknown), _) => chip(Icon::Runtime, "waiting", "outcome unknown"),
+        (None, Some(_)) if ran.asked => chip(Icon::Person, "waiting", "waits for permission"),
         (None, Some(started)) => html! {
             span class="chip running" { (Icon::Running.draw()) "runs " (moment.since(started)) }
         },
@@ -69,7 +72,7 @@ fn state(ran: &Ran<'_>, moment: &Moment) -> Markup {
 }
 
 /// Arguments for people: a line each, texts as they are. As they are when they are no object.
-fn readable(arguments: &str) -> String {
+pub(super) fn readable(arguments: &str) -> String {
     let Ok(serde_json::Value::Object(object)) = serde_json::from_str(arguments) else {
         return arguments.to_owned();
     };

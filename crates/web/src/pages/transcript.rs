@@ -2,9 +2,9 @@
 
 use super::compose;
 use super::frame::Frame;
-use super::roster;
 use super::step::{Amount, Around, item, who};
 use super::team::{Presence, banner, title};
+use super::{questions, roster};
 use crate::region::{Item, Region};
 use crate::text::{Moment, count, one_line};
 use crate::watch::{Group, TeamWatch};
@@ -42,6 +42,10 @@ impl Conversation<'_> {
     fn card(&self) -> Markup {
         let shown = self.watch.member(self.name, self.here.open);
         html! { @if let Some(shown) = shown { (roster::card(self.watch, &shown, self.here, self.moment)) } }
+    }
+
+    fn questions(&self) -> Markup {
+        questions::panel(self.watch, Some(self.name), self.here.open, self.moment)
     }
 
     /// The way to older steps than those shown.
@@ -114,7 +118,10 @@ pub fn transcript_page(shown: &Conversation<'_>, newest: bool) -> Markup {
             h1 { (shown.name) }
             p class="muted" { (title(shown.watch)) }
         }
-        @if newest { div id="banner" { (banner(shown.watch, shown.here)) } }
+        @if newest {
+            div id="banner" { (banner(shown.watch, shown.here)) }
+            div id="questions" role="region" aria-live="polite" aria-label="Questions" { (shown.questions()) }
+        }
         @if newest { ul id="self" class="roster" { (shown.card()) } }
         section aria-labelledby="steps-title" {
             h2 id="steps-title" { "Steps" }
@@ -143,6 +150,7 @@ pub fn transcript_page(shown: &Conversation<'_>, newest: bool) -> Markup {
 pub fn transcript_regions(shown: &Conversation<'_>) -> Vec<Region> {
     vec![
         Region::whole("banner", banner(shown.watch, shown.here)),
+        Region::whole("questions", shown.questions()),
         Region::whole("self", shown.card()),
         Region::whole("older", shown.older()),
         Region::list("steps", shown.steps.iter().cloned()),

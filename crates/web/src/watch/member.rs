@@ -3,7 +3,7 @@
 
 use crate::text::{one_line, tail};
 use longboat_core::content::{Reply, ToolOutcome, Usage};
-use longboat_core::id::{ItemId, Seq, TurnNo};
+use longboat_core::id::{ItemId, Seq, StepNo, TurnNo};
 use longboat_core::log::{Event, InboxItem, Lane, Record};
 use longboat_core::price::Spending;
 use longboat_core::time::Timestamp;
@@ -28,6 +28,7 @@ pub struct MemberWatch {
     pending: Vec<(Lane, Timestamp, Arc<InboxItem>)>,
     doing: Doing,
     calls: Vec<CallWatch>,
+    questions: Vec<Question>,
     stream: Stream,
     here: bool,
 }
@@ -101,8 +102,25 @@ pub struct CallWatch {
     pub arguments: String,
     /// Since when it runs.
     pub started: Option<Timestamp>,
+    /// Whether it waits for a person's permission.
+    pub asked: bool,
     /// What came of it.
     pub outcome: Option<Arc<ToolOutcome>>,
+}
+
+/// A call that waits for a person's permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The step whose reply holds the call.
+    pub step: StepNo,
+    /// Its place in that reply.
+    pub index: u32,
+    /// Since when it waits.
+    pub at: Timestamp,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with, whole.
+    pub arguments: String,
 }
 
 /// A reply that is coming in.
@@ -127,6 +145,7 @@ impl Default for MemberWatch {
             pending: Vec::new(),
             doing: Doing::Nothing,
             calls: Vec::new(),
+            questions: Vec::new(),
             stream: Stream::default(),
             here: true,
         }
@@ -181,7 +200,10 @@ impl MemberWatch {
                     call.started = Some(record.at);
                 }
             }
+            Event::PermissionAsked { step, index, .. } => self.asked(*step, *index, record.at),
+            Event::PermissionAnswered { index, .. } => self.unasked(*index),
             Event::ToolResult { index, outcome, .. } => {
+                self.unasked(*index);
                 if let Some(call) = self.calls.get_mut(*index as usize) {
                     call.outcome = Some(Arc::clone(outcome));
                 }
@@ -198,7 +220,33 @@ impl MemberWatch {
             | Event::TeamTask { .. }
             | Event::TeamMessageQueued { .. }
             | Event::TeamMessageDelivered { .. }
+            | Event::TeamPermission { .. }
             | Event::Ignored { .. } => {}
+        }
+    }
+
+    fn asked(&mut self, step: StepNo, index: u32, at: Timestamp) {
+        if let Some(call) = self.calls.get_mut(index as usize) {
+            call.asked = true;
+        }
+        let reply = self.open.records.iter().rev().find_map(|record| match &record.event {
+            Event::AssistantMessage { reply, .. } => Some(reply),
+            _ => None,
+        });
+        let call = reply.and_then(|reply| reply.calls().nth(index as usize));
+        self.questions.extend(call.map(|call| Question {
+            step,
+            index,
+            at,
+            tool: call.name.clone(),
+            arguments: call.arguments.clone(),
+        }));
+    }
+
+    fn unasked(&mut self, place: u32) {
+        self.questions.retain(|question| question.index != place);
+        if let Some(call) = self.calls.get_mut(place as usize) {
+            call.asked = false;
         }
     }
 
@@ -209,6 +257,7 @@ impl MemberWatch {
             name: one_line(&call.name, ARGUMENT_CHARS),
             arguments: gist(&call.arguments),
             started: None,
+            asked: false,
             outcome: None,
         });
         self.calls = calls.collect();
@@ -314,6 +363,12 @@ impl MemberWatch {
     #[must_use]
     pub fn calls(&self) -> &[CallWatch] {
         &self.calls
+    }
+
+    /// Its calls that wait for a person's permission.
+    #[must_use]
+    pub fn questions(&self) -> &[Question] {
+        &self.questions
     }
 
     /// Its reply that is coming in.

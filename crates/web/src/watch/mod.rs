@@ -6,7 +6,7 @@ mod member;
 
 pub use mail::{MailWatch, Way, WayState};
 pub(crate) use member::gist;
-pub use member::{CallWatch, Doing, Group, MemberWatch, OpenGroup, Stream, shows};
+pub use member::{CallWatch, Doing, Group, MemberWatch, OpenGroup, Question, Stream, shows};
 
 use longboat_core::id::{MemberName, SessionId, TeamId};
 use longboat_core::log::{ActivityChange, Event, Record, SessionKind};
