@@ -14,7 +14,7 @@ use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings,
 use longboat_mcp::McpServers;
 use longboat_model::{Model, connect};
 use longboat_store::{Holder, SqliteStore};
-use longboat_workspace::{WorkspaceSettings, WorkspaceTools};
+use longboat_workspace::{GitWorktrees, WorkspaceSettings, WorkspaceTools};
 use rand::Rng;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -100,12 +100,15 @@ pub(crate) async fn assemble(
         let of = |problem| format!("MCP server {}: {problem}", state.name);
         warnings.extend(state.problems.iter().map(of));
     }
-    let workspace = WorkspaceTools::new(workspace_settings(config));
+    let workspace = workspace_settings(config);
+    let worktrees = GitWorktrees::new(workspace.environment.clone(), config.worktrees());
+    let workspace = WorkspaceTools::new(workspace);
     let toolboxes: Vec<Arc<dyn Toolbox>> = vec![Arc::new(workspace), Arc::clone(&servers) as _];
     let ports = Ports {
         store: Arc::clone(&store) as Arc<dyn longboat_store::Store>,
         models: Arc::new(ConfiguredModels::new(config.providers.clone())),
         toolbox: Arc::new(Toolboxes(toolboxes)),
+        worktrees: Arc::new(worktrees),
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
     };

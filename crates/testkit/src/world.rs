@@ -7,12 +7,13 @@ use longboat_core::log::{ActivityChange, Event, Lane, Record, Scope};
 use longboat_core::price::{Price, Prices};
 use longboat_core::time::Timestamp;
 use longboat_engine::{
-    Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
-    TeamHandle, Teams, decode_stored,
+    Budget, Clock, Follower, Ids, ModelMissing, Models, NoWorktrees, Notice, Ports, Role, RunEnd,
+    Settings, Since, TeamHandle, Teams, Toolbox, Worktrees, decode_stored,
 };
 use longboat_model::{DEFAULT_CONTEXT_TOKENS, Endpoint, Model, connect};
 use longboat_scripted::{Agent, Script, Seen, Server};
 use longboat_store::{Holder, SqliteStore, Store};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +33,9 @@ pub struct World {
     budget: Budget,
     scope: Scope,
     window: u64,
+    toolbox: Arc<dyn Toolbox>,
+    worktrees: Arc<dyn Worktrees>,
+    roles: BTreeMap<String, Role>,
 }
 
 /// One process of a world: what dies and comes back.
@@ -95,7 +99,31 @@ impl World {
             budget: Budget::default(),
             scope: Scope::default(),
             window: DEFAULT_CONTEXT_TOKENS,
+            toolbox: Arc::new(NoTools),
+            worktrees: Arc::new(NoWorktrees),
+            roles: BTreeMap::new(),
         }
+    }
+
+    /// Gives members these tools besides the team's own.
+    #[must_use]
+    pub fn equipped(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
+        self.toolbox = toolbox;
+        self
+    }
+
+    /// Gives members git worktrees from there.
+    #[must_use]
+    pub fn branching(mut self, worktrees: Arc<dyn Worktrees>) -> Self {
+        self.worktrees = worktrees;
+        self
+    }
+
+    /// Has such a role.
+    #[must_use]
+    pub fn casting(mut self, name: &str, role: Role) -> Self {
+        self.roles.insert(name.to_owned(), role);
+        self
     }
 
     /// Lets idle teammates go after so long.
@@ -158,7 +186,8 @@ impl World {
         let ports = Ports {
             store: Arc::clone(&store) as Arc<dyn Store>,
             models: Arc::new(ScriptedModels(self.server.base_url(), self.window)),
-            toolbox: Arc::new(NoTools),
+            toolbox: Arc::clone(&self.toolbox),
+            worktrees: Arc::clone(&self.worktrees),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids: Arc::clone(&self.ids) as Arc<dyn Ids>,
         };
@@ -166,6 +195,7 @@ impl World {
         settings.release_after = self.release_after;
         settings.budget = self.budget;
         settings.scope = self.scope;
+        settings.roles = self.roles.clone();
         // Of every model: a dollar for a million tokens.
         let price = Price { input: 1.0, output: 1.0, cached: None, cache_write: None };
         settings.prices = Prices::new([(String::new(), price)].into());

@@ -5,6 +5,7 @@ mod budget;
 mod compaction;
 mod handle;
 mod input;
+mod isolation;
 mod mailbox;
 mod outage;
 mod policy;

@@ -3,6 +3,7 @@
 use super::actor::{Effect, TeamActor};
 use super::handle::{CallError, TeamFault};
 use super::input::{Input, Interrupted, Order, ReplyTo, Report};
+use super::isolation;
 use super::outage::{Cause, Outage};
 use crate::agent::Driver;
 use crate::load::{LoadError, load_session};
@@ -176,14 +177,14 @@ impl TeamActor {
         {
             return;
         }
-        let (store, parts) = (Arc::clone(&self.parts.store), Arc::clone(&self.parts));
-        let (inputs, team) = (self.inputs.clone(), self.team());
+        let (parts, inputs, team) = (Arc::clone(&self.parts), self.inputs.clone(), self.team());
         let owed: Vec<MessageId> =
             self.writer.team().mailbox().owed_to(name).map(|owed| owed.id.clone()).collect();
         let lead = self.writer.lead().clone();
+        let checkout = self.writer.session(&lead).map_or("", |state| state.cwd()).to_owned();
         self.supervisor.spawn(async move {
             let items = owed.into_iter().map(|id| (ItemId::message(&team, &id), id)).collect();
-            let result = bring_back(&*store, &parts, &lead, &member, items).await;
+            let result = bring_back(&parts, (&lead, &checkout), &member, items).await;
             let loaded = Loaded { member: member.name, result };
             // A team that is gone needs no member.
             drop(inputs.send(Input::Loaded(Box::new(loaded))).await);
@@ -490,7 +491,7 @@ fn settled(
     ToolOutcome { status, content: vec![longboat_core::content::Block::text(text)] }
 }
 
-fn started_call(state: &SessionState, step: StepNo, index: u32) -> Option<&Call> {
+pub(super) fn started_call(state: &SessionState, step: StepNo, index: u32) -> Option<&Call> {
     match state.phase() {
         Phase::Calling { step: open, calls, .. } if *open == step => {
             calls.get(index as usize).filter(|call| call.progress == Progress::Started)
@@ -501,12 +502,12 @@ fn started_call(state: &SessionState, step: StepNo, index: u32) -> Option<&Call>
 
 /// Reads a member back and checks that it can run: its log, its workspace, its model.
 async fn bring_back(
-    store: &dyn Store,
     parts: &crate::teams::Parts,
-    lead: &SessionId,
+    (lead, checkout): (&SessionId, &str),
     member: &Member,
     owed: Vec<(ItemId, MessageId)>,
 ) -> Result<Back, Cause> {
+    let store = &*parts.store;
     let state = load_session(store, &member.session).await?;
     match state.kind() {
         kind if is_member(kind, lead, &member.name) => {}
@@ -515,6 +516,7 @@ async fn bring_back(
             return Err(Cause { text, lasting: true });
         }
     }
+    isolation::there(member, checkout).await.map_err(Cause::passing)?;
     runnable(parts, &state).await.map_err(Cause::passing)?;
     let already = found_in_log(store, &member.session, owed).await?;
     let effects = recorded_effects(store, lead, &state).await?;
