@@ -1,5 +1,6 @@
 //! A world for a test: a real store on disk, a scripted model behind real HTTP, the real engine.
 
+use crate::dying_store::{Death, DyingStore};
 use crate::sim_ports::{NoTools, SimIds};
 use longboat_core::content::Wire;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
@@ -176,15 +177,29 @@ impl World {
     /// Begins a process.
     #[must_use]
     pub fn live(&self) -> Life {
-        let holder =
-            Holder { pid: std::process::id(), started: Timestamp(0), command: "a test".to_owned() };
-        let store = SqliteStore::open(self.store_path(), &holder).expect("a store");
-        self.live_on(Arc::new(store))
+        let store = self.open();
+        let front = Arc::clone(&store) as Arc<dyn Store>;
+        self.live_on(store, front)
     }
 
-    fn live_on(&self, store: Arc<SqliteStore>) -> Life {
+    /// Begins a process that dies at its `at`th commit.
+    #[must_use]
+    pub fn live_until(&self, at: u64, death: Death) -> (Life, Arc<DyingStore>) {
+        let store = self.open();
+        let dying = Arc::new(DyingStore::new(Arc::clone(&store) as Arc<dyn Store>, at, death));
+        let front = Arc::clone(&dying) as Arc<dyn Store>;
+        (self.live_on(store, front), dying)
+    }
+
+    fn open(&self) -> Arc<SqliteStore> {
+        let holder =
+            Holder { pid: std::process::id(), started: Timestamp(0), command: "a test".to_owned() };
+        Arc::new(SqliteStore::open(self.store_path(), &holder).expect("a store"))
+    }
+
+    fn live_on(&self, store: Arc<SqliteStore>, front: Arc<dyn Store>) -> Life {
         let ports = Ports {
-            store: Arc::clone(&store) as Arc<dyn Store>,
+            store: front,
             models: Arc::new(ScriptedModels(self.server.base_url(), self.window)),
             toolbox: Arc::clone(&self.toolbox),
             worktrees: Arc::clone(&self.worktrees),

@@ -150,11 +150,11 @@ impl TeamTool for SpawnTeammate {
 fn note(given: &GivenWorktree) -> Option<String> {
     let changes = match given.uncommitted {
         0 => return None,
-        1 => "1 change".to_owned(),
-        many => format!("{many} changes"),
+        1 => "1 change that is".to_owned(),
+        many => format!("{many} changes that are"),
     };
     Some(format!(
-        "the shared checkout has {changes} that are not committed, and the worktree is without them; \
+        "the shared checkout has {changes} not committed, and the worktree is without them; \
          if the teammate needs them, commit them and tell it to take them over with git merge"
     ))
 }
