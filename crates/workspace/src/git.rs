@@ -155,3 +155,39 @@ async fn end(mut child: Child) {
         child.wait().await.ok();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git() -> Git {
+        Git::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into())
+    }
+
+    #[tokio::test]
+    async fn a_git_that_takes_too_long_is_ended() {
+        let cancel = CancellationToken::new();
+        let bounds = Bounds { within: Duration::from_millis(50), cancel: &cancel };
+        let endless = ["-c", "alias.wait=!exec sleep 1000", "wait"];
+        let refused = git().run(Path::new("/"), &endless, bounds).await.unwrap_err();
+        assert!(matches!(refused, WorktreeRefused::TimedOut { .. }), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn output_is_read_whole_and_kept_up_to_a_bound() {
+        let cancel = CancellationToken::new();
+        let bounds = Bounds { within: Duration::from_secs(60), cancel: &cancel };
+        let much = ["-c", "alias.much=!head -c 3000000 /dev/zero", "much"];
+        let said = git().run(Path::new("/"), &much, bounds).await.unwrap();
+        assert_eq!((said.ok, said.out.len()), (true, KEPT_BYTES));
+    }
+
+    #[test]
+    fn the_reason_is_what_git_calls_fatal_or_its_last_words() {
+        let reason =
+            |err: &str| Said { ok: false, out: String::new(), err: err.to_owned() }.reason();
+        assert_eq!(reason("hint: x\nerror: a\nfatal: b\n"), "error: a; fatal: b");
+        assert_eq!(reason("one\n\ntwo\n"), "two");
+        assert_eq!(reason(""), "it did not say why");
+    }
+}

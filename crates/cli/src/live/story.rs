@@ -8,8 +8,10 @@ use longboat_core::log::{ActivityChange, Event, MemberChange, Record, TurnOutcom
 pub(super) fn headline(member: &MemberName, record: &Record) -> Option<String> {
     match &record.event {
         Event::TeamMember { member, change, .. } => match change {
-            MemberChange::Provisioning { description, .. } => {
-                Some(format!("lead makes {member}: {}", one_line(description)))
+            MemberChange::Provisioning { description, isolation, .. } => {
+                let on = isolation.as_ref().map(|worktree| &worktree.branch);
+                let on = on.map(|branch| format!(" on {}", one_line(branch))).unwrap_or_default();
+                Some(format!("lead makes {member}{on}: {}", one_line(description)))
             }
             MemberChange::Failed { reason } => {
                 Some(format!("{member} could not be made: {}", one_line(reason)))
