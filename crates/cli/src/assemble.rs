@@ -17,7 +17,9 @@ use longboat_engine::{Budget, Clock, Ids, ModelMissing, Models, Ports, Settings,
 use longboat_mcp::McpServers;
 use longboat_model::{Model, connect};
 use longboat_store::{Holder, SqliteStore};
-use longboat_workspace::{Confinement, WorkspaceSettings, WorkspaceTools, end_orphans};
+use longboat_workspace::{
+    Confinement, GitWorktrees, WorkspaceSettings, WorkspaceTools, end_orphans,
+};
 use rand::Rng;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -121,12 +123,14 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assembly
     if orphans > 0 {
         tracing::info!(orphans, "ended what commands of an earlier run had left");
     }
+    let worktrees = GitWorktrees::new(workspace.environment.clone(), config.worktrees());
     let workspace = WorkspaceTools::new(workspace);
     let toolboxes: Vec<Arc<dyn Toolbox>> = vec![Arc::new(workspace), Arc::clone(&servers) as _];
     let ports = Ports {
         store: Arc::clone(&store) as Arc<dyn longboat_store::Store>,
         models: Arc::new(ConfiguredModels::new(config.providers.clone())),
         toolbox: Arc::new(Toolboxes(toolboxes)),
+        worktrees: Arc::new(worktrees),
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
     };

@@ -126,6 +126,11 @@ impl Config {
         self.store.with_extension("spill")
     }
 
+    /// Where members have their git worktrees: beside the store.
+    pub(crate) fn worktrees(&self) -> PathBuf {
+        self.store.with_extension("worktrees")
+    }
+
     /// What to add to a command line so that it uses this store.
     pub(crate) fn store_flag(&self) -> String {
         if self.store_is_given {

@@ -1,7 +1,7 @@
 //! Reusable definitions of members: Markdown with front matter, from `.longboat/agents` and, for
 //! people who have them, `.claude/agents`.
 
-use longboat_engine::Role;
+use longboat_engine::{Isolation, Role};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,13 @@ fn parse(text: &str, stem: &str) -> Result<(String, Role), String> {
         _ => return Err("line 1: it does not begin with --- and front matter".to_owned()),
     }
     let mut name = stem.to_owned();
-    let mut role =
-        Role { description: String::new(), prompt: String::new(), model: None, tools: None };
+    let mut role = Role {
+        description: String::new(),
+        prompt: String::new(),
+        model: None,
+        tools: None,
+        isolation: None,
+    };
     let mut closed = false;
     for (line, number) in lines.by_ref() {
         if line.trim_end() == "---" {
@@ -84,6 +89,11 @@ fn parse(text: &str, stem: &str) -> Result<(String, Role), String> {
             "model" => {
                 role.model = Some(value).filter(|model| !model.is_empty() && model != "inherit")
             }
+            "isolation" => {
+                let found =
+                    isolation(&value).map_err(|problem| format!("line {number}: {problem}"));
+                role.isolation = Some(found?);
+            }
             "tools" => role.tools = Some(list(&value).into_iter().map(server_tools).collect()),
             _ => {}
         }
@@ -96,6 +106,15 @@ fn parse(text: &str, stem: &str) -> Result<(String, Role), String> {
         return Err("it has no name".to_owned());
     }
     Ok((name, role))
+}
+
+/// A word that is not known is an error: a member must not end up in the shared checkout by mistake.
+fn isolation(value: &str) -> Result<Isolation, String> {
+    match value {
+        "shared" => Ok(Isolation::Shared),
+        "worktree" => Ok(Isolation::Worktree),
+        _ => Err(format!("isolation is {value:?}; it can be shared or worktree")),
+    }
 }
 
 /// A list as people write it: `[a, b]` or `a, b`.
@@ -128,6 +147,7 @@ mod tests {
             prompt: "You review.\n\nCarefully.".to_owned(),
             model: None,
             tools: Some(vec!["read".to_owned(), "grep".to_owned()]),
+            isolation: None,
         };
         assert_eq!((name.as_str(), role), ("reviewer", expected));
     }
@@ -137,6 +157,16 @@ mod tests {
         let text = "---\nname: a\ntools: mcp__docs, mcp__Web__Fetch, time__*, Read\n---\nx\n";
         let (_, role) = parse(text, "a").unwrap();
         assert_eq!(role.tools.unwrap(), ["docs__*", "web__fetch", "time__*", "read"]);
+    }
+
+    #[test]
+    fn a_definition_says_where_its_members_work() {
+        let of = |line: &str| parse(&format!("---\nname: a\n{line}\n---\nx\n"), "a");
+        let role = of("isolation: worktree").unwrap().1;
+        assert_eq!(role.isolation, Some(Isolation::Worktree));
+        assert_eq!(of("isolation: \"shared\"").unwrap().1.isolation, Some(Isolation::Shared));
+        let wrong = of("isolation: container").unwrap_err();
+        assert_eq!(wrong, "line 3: isolation is \"container\"; it can be shared or worktree");
     }
 
     #[test]

@@ -19,10 +19,10 @@ pub use load::{LoadError, decode_stored, load_lead, load_session, read_log};
 pub use log_writer::WriteError;
 pub use notice::{Delta, Follower, Notice, Position, Since};
 pub use ports::{
-    Clock, Effect, Ids, ModelMissing, Models, Tool, ToolScope, Toolbox, describe_tool,
-    parse_arguments,
+    Clock, Effect, GivenWorktree, Ids, ModelMissing, Models, NoWorktrees, Tool, ToolScope, Toolbox,
+    WantedWorktree, WorktreeRefused, Worktrees, describe_tool, parse_arguments,
 };
-pub use settings::{Budget, Role, Settings};
+pub use settings::{Budget, Isolation, Role, Settings};
 pub use supervise::Supervisor;
 pub use team::{
     Acceptance, AnswerRefused, CallError, Interrupted, MemberHandle, MemberView, OpenQuestion,

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use longboat_core::content::{ToolOutcome, ToolSpec};
 use longboat_core::id::{MemberName, Origin, SessionId};
+use longboat_core::log::Worktree;
 use longboat_core::permission::{Reach, Subject};
 use longboat_core::time::Timestamp;
 use longboat_model::Model;
@@ -99,6 +100,168 @@ pub trait Toolbox: Send + Sync + std::fmt::Debug {
     fn absent(&self, offered: &ToolSpec) -> Option<Arc<dyn Tool>> {
         let _unknown = offered;
         None
+    }
+}
+
+/// Gives members git worktrees of their own.
+#[async_trait]
+pub trait Worktrees: Send + Sync + std::fmt::Debug {
+    /// Makes a member's worktree from the commit that is checked out in the workspace. One that is
+    /// there already, at the member's path and on its branch, is taken as it is: a spawn that was cut
+    /// off had made it.
+    ///
+    /// # Cancel safety
+    /// When `cancel` comes, or the future is dropped, git is ended.
+    ///
+    /// # Errors
+    /// [`WorktreeRefused`]; then there is no worktree that was not there before.
+    async fn provide(
+        &self,
+        wanted: WantedWorktree,
+        cancel: CancellationToken,
+    ) -> Result<GivenWorktree, WorktreeRefused>;
+}
+
+/// Whose worktree it is to be, and of what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedWorktree {
+    /// The session of the member's Lead.
+    pub lead: SessionId,
+    /// The member.
+    pub member: MemberName,
+    /// The Lead's workspace: a directory of the shared checkout.
+    pub workspace: PathBuf,
+}
+
+/// A member's worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenWorktree {
+    /// Where it is.
+    pub worktree: Worktree,
+    /// The member's workspace: the directory in it that the Lead's workspace is in the checkout.
+    pub cwd: String,
+    /// How many files or directories of the shared checkout have changes that are not committed: the
+    /// worktree is without them.
+    pub uncommitted: usize,
+}
+
+/// Says why there is no worktree, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorktreeRefused {
+    /// This deployment gives none.
+    #[error("this program gives no worktrees; use isolation \"shared\"")]
+    NotOffered,
+    /// There is no repository.
+    #[error(
+        "{workspace} is in no git repository; make one with a commit there, or use isolation \"shared\""
+    )]
+    NoRepository {
+        /// The Lead's workspace.
+        workspace: String,
+    },
+    /// The workspace is in a repository, but not in a checkout of it.
+    #[error("{workspace} is no checkout but inside a repository's own directory")]
+    NoCheckout {
+        /// The Lead's workspace.
+        workspace: String,
+    },
+    /// There is nothing to begin from.
+    #[error("the git repository {root} has no commit yet; commit there first")]
+    NoCommit {
+        /// The checkout's root.
+        root: String,
+    },
+    /// The workspace is not part of what the worktree would have.
+    #[error("the directory {directory} is not in the commit {base}; commit files of it first")]
+    NotCommitted {
+        /// The Lead's workspace, as a path in the repository.
+        directory: String,
+        /// The commit that is checked out.
+        base: String,
+    },
+    /// There is no git.
+    #[error("there is no git program on the PATH; install git, or use isolation \"shared\"")]
+    GitMissing,
+    /// Somebody has the branch.
+    #[error("there is a branch {branch} already; rename or delete it, or choose another name")]
+    BranchTaken {
+        /// The member's branch.
+        branch: String,
+    },
+    /// Something else is where the worktree would be.
+    #[error("there is something else at {path} already; move it away, or choose another name")]
+    PathTaken {
+        /// The worktree's place.
+        path: String,
+    },
+    /// A git that was cut off, or is still at it, has begun the worktree.
+    #[error(
+        "git has begun a worktree at {path} and not finished it; when no git runs there any more, \
+         `git worktree remove --force --force {path}` and `git branch -d {branch}` clear it away"
+    )]
+    HalfMade {
+        /// The worktree's place.
+        path: String,
+        /// The member's branch.
+        branch: String,
+    },
+    /// git knows a worktree that is not there.
+    #[error("git knows a worktree at {path} that is gone; `git worktree prune` makes it forget it")]
+    Gone {
+        /// The worktree's place.
+        path: String,
+    },
+    /// Worktrees would be where the other members see them.
+    #[error(
+        "worktrees are kept beside the store, and {place} is inside the checkout {root}; keep the store elsewhere"
+    )]
+    InsideCheckout {
+        /// Where worktrees are kept.
+        place: String,
+        /// The checkout's root.
+        root: String,
+    },
+    /// Worktrees cannot be kept where they are to be kept.
+    #[error("the directory {place} cannot be made: {cause}")]
+    Place {
+        /// Where worktrees are kept.
+        place: String,
+        /// What the system said.
+        cause: String,
+    },
+    /// git could not do it.
+    #[error("`git {doing}` failed: {said}")]
+    Git {
+        /// What it was to do.
+        doing: String,
+        /// What it said.
+        said: String,
+    },
+    /// git took too long.
+    #[error("`git {doing}` did not end within {seconds} s and was ended")]
+    TimedOut {
+        /// What it was to do.
+        doing: String,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// Whoever wanted it was stopped.
+    #[error("it was interrupted")]
+    Interrupted,
+}
+
+/// Gives no worktrees.
+#[derive(Debug)]
+pub struct NoWorktrees;
+
+#[async_trait]
+impl Worktrees for NoWorktrees {
+    async fn provide(
+        &self,
+        _: WantedWorktree,
+        _: CancellationToken,
+    ) -> Result<GivenWorktree, WorktreeRefused> {
+        Err(WorktreeRefused::NotOffered)
     }
 }
 

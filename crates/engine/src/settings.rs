@@ -58,6 +58,18 @@ pub struct Role {
     /// The tools it has, by name in small letters, or by how their names begin: `docs__*`; all of
     /// them when `None`. The team's own always stay.
     pub tools: Option<Vec<String>>,
+    /// Where it works when the spawn does not say; the shared checkout when `None`.
+    pub isolation: Option<Isolation>,
+}
+
+/// Where a member works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// In the checkout that all members share.
+    #[default]
+    Shared,
+    /// In a git worktree of its own.
+    Worktree,
 }
 
 impl Settings {

@@ -3,7 +3,7 @@
 use crate::load::{LoadError, load_lead};
 use crate::log_writer::LogWriter;
 use crate::notice::NOTICE_BACKLOG;
-use crate::ports::{Clock, Ids, ModelMissing, Models, Toolbox};
+use crate::ports::{Clock, Ids, ModelMissing, Models, Toolbox, Worktrees};
 use crate::settings::Settings;
 use crate::supervise::Supervisor;
 use crate::team::{TeamActor, TeamHandle, completed_turns, lead_system, runnable};
@@ -28,6 +28,7 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) toolbox: Arc<dyn Toolbox>,
+    pub(crate) worktrees: Arc<dyn Worktrees>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) settings: Settings,
@@ -42,6 +43,8 @@ pub struct Ports {
     pub models: Arc<dyn Models>,
     /// The tools of members, besides the team's own.
     pub toolbox: Arc<dyn Toolbox>,
+    /// Git worktrees for members that are to have one.
+    pub worktrees: Arc<dyn Worktrees>,
     /// Wall time.
     pub clock: Arc<dyn Clock>,
     /// New ids.
@@ -90,8 +93,8 @@ impl Teams {
     /// Joins the parts.
     #[must_use]
     pub fn new(ports: Ports, settings: Settings) -> Self {
-        let Ports { store, models, toolbox, clock, ids } = ports;
-        let parts = Parts { store, models, toolbox, clock, ids, settings };
+        let Ports { store, models, toolbox, worktrees, clock, ids } = ports;
+        let parts = Parts { store, models, toolbox, worktrees, clock, ids, settings };
         Self { parts: Arc::new(parts), supervisor: Supervisor::new() }
     }
 

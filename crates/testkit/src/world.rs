@@ -1,5 +1,6 @@
 //! A world for a test: a real store on disk, a scripted model behind real HTTP, the real engine.
 
+use crate::dying_store::{Death, DyingStore};
 use crate::sim_ports::{NoTools, SimIds};
 use longboat_core::content::Wire;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId};
@@ -8,12 +9,13 @@ use longboat_core::permission::Permissions;
 use longboat_core::price::{Price, Prices};
 use longboat_core::time::Timestamp;
 use longboat_engine::{
-    Budget, Clock, Follower, Ids, ModelMissing, Models, Notice, Ports, RunEnd, Settings, Since,
-    TeamHandle, Teams, Toolbox, decode_stored,
+    Budget, Clock, Follower, Ids, ModelMissing, Models, NoWorktrees, Notice, Ports, Role, RunEnd,
+    Settings, Since, TeamHandle, Teams, Toolbox, Worktrees, decode_stored,
 };
 use longboat_model::{DEFAULT_CONTEXT_TOKENS, Endpoint, Model, connect};
 use longboat_scripted::{Agent, Script, Seen, Server};
 use longboat_store::{Holder, SqliteStore, Store};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,6 +37,8 @@ pub struct World {
     window: u64,
     toolbox: Arc<dyn Toolbox>,
     permissions: Arc<Permissions>,
+    worktrees: Arc<dyn Worktrees>,
+    roles: BTreeMap<String, Role>,
 }
 
 /// One process of a world: what dies and comes back.
@@ -100,7 +104,30 @@ impl World {
             window: DEFAULT_CONTEXT_TOKENS,
             toolbox: Arc::new(NoTools),
             permissions: Arc::default(),
+            worktrees: Arc::new(NoWorktrees),
+            roles: BTreeMap::new(),
         }
+    }
+
+    /// Gives members these tools besides the team's own.
+    #[must_use]
+    pub fn equipped(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
+        self.toolbox = toolbox;
+        self
+    }
+
+    /// Gives members git worktrees from there.
+    #[must_use]
+    pub fn branching(mut self, worktrees: Arc<dyn Worktrees>) -> Self {
+        self.worktrees = worktrees;
+        self
+    }
+
+    /// Has such a role.
+    #[must_use]
+    pub fn casting(mut self, name: &str, role: Role) -> Self {
+        self.roles.insert(name.to_owned(), role);
+        self
     }
 
     /// Lets idle teammates go after so long.
@@ -131,13 +158,6 @@ impl World {
         self
     }
 
-    /// Gives members these tools besides the team's own.
-    #[must_use]
-    pub fn with_tools(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
-        self.toolbox = toolbox;
-        self
-    }
-
     /// Lets the next processes permit this.
     pub fn permit(&mut self, permissions: Permissions) {
         self.permissions = Arc::new(permissions);
@@ -165,17 +185,32 @@ impl World {
     /// Begins a process.
     #[must_use]
     pub fn live(&self) -> Life {
-        let holder =
-            Holder { pid: std::process::id(), started: Timestamp(0), command: "a test".to_owned() };
-        let store = SqliteStore::open(self.store_path(), &holder).expect("a store");
-        self.live_on(Arc::new(store))
+        let store = self.open();
+        let front = Arc::clone(&store) as Arc<dyn Store>;
+        self.live_on(store, front)
     }
 
-    fn live_on(&self, store: Arc<SqliteStore>) -> Life {
+    /// Begins a process that dies at its `at`th commit.
+    #[must_use]
+    pub fn live_until(&self, at: u64, death: Death) -> (Life, Arc<DyingStore>) {
+        let store = self.open();
+        let dying = Arc::new(DyingStore::new(Arc::clone(&store) as Arc<dyn Store>, at, death));
+        let front = Arc::clone(&dying) as Arc<dyn Store>;
+        (self.live_on(store, front), dying)
+    }
+
+    fn open(&self) -> Arc<SqliteStore> {
+        let holder =
+            Holder { pid: std::process::id(), started: Timestamp(0), command: "a test".to_owned() };
+        Arc::new(SqliteStore::open(self.store_path(), &holder).expect("a store"))
+    }
+
+    fn live_on(&self, store: Arc<SqliteStore>, front: Arc<dyn Store>) -> Life {
         let ports = Ports {
-            store: Arc::clone(&store) as Arc<dyn Store>,
+            store: front,
             models: Arc::new(ScriptedModels(self.server.base_url(), self.window)),
             toolbox: Arc::clone(&self.toolbox),
+            worktrees: Arc::clone(&self.worktrees),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids: Arc::clone(&self.ids) as Arc<dyn Ids>,
         };
@@ -184,6 +219,7 @@ impl World {
         settings.budget = self.budget;
         settings.scope = self.scope;
         settings.permissions = Arc::clone(&self.permissions);
+        settings.roles = self.roles.clone();
         // Of every model: a dollar for a million tokens.
         let price = Price { input: 1.0, output: 1.0, cached: None, cache_write: None };
         settings.prices = Prices::new([(String::new(), price)].into());

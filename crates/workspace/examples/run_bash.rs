@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let command = std::env::args().nth(1).ok_or("usage: run_bash COMMAND")?;
+    let command = std::env::args().nth(1).ok_or("usage: run_bash COMMAND [TAG]")?;
     let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
     let mut settings = WorkspaceSettings {
         bash_timeout: Duration::from_secs(600),
         ..WorkspaceSettings::allowed(environment.into_iter(), &[])
     };
-    settings.tag = std::env::var("TAG").unwrap_or(settings.tag);
+    settings.tag = std::env::args().nth(2).unwrap_or(settings.tag);
     let session = SessionId::new("s-1")?;
     let scope = ToolScope {
         session: session.clone(),

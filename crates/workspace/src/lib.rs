@@ -1,11 +1,13 @@
 //! The tools an agent has on its checkout: read, write, edit, bash, glob, grep. All are confined to
-//! the workspace; what they touch, they touch through `confine`.
+//! the workspace; what they touch, they touch through `confine`. And the checkouts themselves, for
+//! members that are to have a git worktree of their own.
 
 mod arguments;
 mod bash;
 mod capture;
 mod confine;
 mod edit;
+mod git;
 mod glob;
 mod grep;
 mod marks;
@@ -16,11 +18,13 @@ mod sandbox;
 mod settings;
 mod versions;
 mod walk;
+mod worktrees;
 mod write;
 
 pub use marks::end_orphans;
 pub use sandbox::Confinement;
 pub use settings::{WorkspaceSettings, looks_secret};
+pub use worktrees::GitWorktrees;
 
 use longboat_core::id::SessionId;
 use longboat_engine::{Tool, Toolbox};

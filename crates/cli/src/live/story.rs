@@ -8,8 +8,10 @@ use longboat_core::log::{ActivityChange, Event, MemberChange, Record, TurnOutcom
 pub(super) fn headline(member: &MemberName, record: &Record) -> Option<String> {
     match &record.event {
         Event::TeamMember { member, change, .. } => match change {
-            MemberChange::Provisioning { description, .. } => {
-                Some(format!("lead makes {member}: {}", one_line(description)))
+            MemberChange::Provisioning { description, isolation, .. } => {
+                let on = isolation.as_ref().map(|worktree| &worktree.branch);
+                let on = on.map(|branch| format!(" on {}", one_line(branch))).unwrap_or_default();
+                Some(format!("lead makes {member}{on}: {}", one_line(description)))
             }
             MemberChange::Failed { reason } => {
                 Some(format!("{member} could not be made: {}", one_line(reason)))
@@ -52,16 +54,9 @@ pub(super) fn headline(member: &MemberName, record: &Record) -> Option<String> {
         Event::ContextCompacted { kept, .. } => Some(format!(
             "{member}: its conversation was summed up; the newest {kept} messages stay"
         )),
-        Event::PermissionAsked { step, index, .. } => {
-            Some(format!("{member} waits for permission: {member}.{step}.{index}"))
-        }
-        Event::PermissionAnswered { step, index, answer, by, .. } => {
-            let (by, answer) = (by.words(), answer.word());
-            Some(format!("{member}.{step}.{index}: {by} said {answer}"))
-        }
-        Event::TeamPermission { grant, .. } => {
-            Some(format!("permitted from now on: {}", one_line(&grant.to_string())))
-        }
+        Event::PermissionAsked { .. }
+        | Event::PermissionAnswered { .. }
+        | Event::TeamPermission { .. } => permission(member, &record.event),
         Event::SessionCreated { .. }
         | Event::SessionConfigured { .. }
         | Event::InboxInserted { .. }
@@ -74,5 +69,21 @@ pub(super) fn headline(member: &MemberName, record: &Record) -> Option<String> {
         | Event::ToolStarted { .. }
         | Event::ToolResult { .. }
         | Event::Ignored { .. } => None,
+    }
+}
+
+fn permission(member: &MemberName, event: &Event) -> Option<String> {
+    match event {
+        Event::PermissionAsked { step, index, .. } => {
+            Some(format!("{member} waits for permission: {member}.{step}.{index}"))
+        }
+        Event::PermissionAnswered { step, index, answer, by, .. } => {
+            let (by, answer) = (by.words(), answer.word());
+            Some(format!("{member}.{step}.{index}: {by} said {answer}"))
+        }
+        Event::TeamPermission { grant, .. } => {
+            Some(format!("permitted from now on: {}", one_line(&grant.to_string())))
+        }
+        _ => None,
     }
 }

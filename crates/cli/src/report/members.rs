@@ -8,7 +8,7 @@ use super::plain::{left, one_line, right};
 use super::when::tokens;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, SessionId, TeamId, TurnNo};
-use longboat_core::log::{ActivityChange, Event, MemberChange, TurnOutcome};
+use longboat_core::log::{ActivityChange, Event, MemberChange, TurnOutcome, Worktree};
 use longboat_core::price::{Cost, Prices};
 use serde::Serialize;
 
@@ -21,6 +21,9 @@ pub(crate) struct MemberStory {
     pub(crate) description: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) role: Option<String>,
+    /// Its git worktree, when it does not work in the shared checkout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) worktree: Option<Worktree>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
     #[serde(flatten)]
@@ -119,6 +122,7 @@ fn begin(name: MemberName, session: &SessionId, log: Option<&SessionLog>) -> Mem
         session: session.clone(),
         description: None,
         role: None,
+        worktree: None,
         model: tally.model,
         status,
         turns: tally.turns,
@@ -140,11 +144,12 @@ fn changed(
     change: &MemberChange,
 ) {
     match change {
-        MemberChange::Provisioning { session, description, role, .. } => {
+        MemberChange::Provisioning { session, description, role, isolation, .. } => {
             let log = logs.teammates.iter().find(|log| log.session == *session);
             let mut story = begin(name.clone(), session, log);
             story.description = Some(description.clone());
             story.role.clone_from(role);
+            story.worktree.clone_from(isolation);
             story.status = LoggedStatus::Provisioning;
             members.push(story);
         }
@@ -249,6 +254,11 @@ pub(super) fn write(page: &Page, out: &mut String, members: &[MemberStory]) {
         line(out, &shown);
         if let Some(cost) = story.cost_usd {
             page.cut(out, 4, Some(Ink::Dim), &format!("cost {cost}"));
+        }
+        if let Some(Worktree { path, branch, base }) = &story.worktree {
+            let base: String = base.chars().take(12).collect();
+            let own = format!("worktree {path}, branch {branch} from {base}");
+            page.paragraph(out, 4, Some(Ink::Dim), &one_line(&own));
         }
         for (ink, note) in notes(story) {
             page.cut(out, 4, Some(ink), &note);

@@ -15,3 +15,4 @@ mod refusals;
 mod runs;
 mod serve;
 mod stops;
+mod worktrees;

@@ -336,6 +336,9 @@ pub enum MemberChange {
         /// Who made it, when that is not the root.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<MemberName>,
+        /// Where it works, when that is not the shared checkout.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        isolation: Option<Worktree>,
     },
     /// The child's log holds who it is and its first prompt.
     Active,
@@ -344,6 +347,18 @@ pub enum MemberChange {
         /// Why.
         reason: String,
     },
+}
+
+/// A git worktree that belongs to one member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worktree {
+    /// Its root directory, absolute.
+    pub path: String,
+    /// The branch that is checked out in it.
+    pub branch: String,
+    /// The commit it began from.
+    pub base: String,
 }
 
 /// The history a teammate starts with.

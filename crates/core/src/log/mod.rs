@@ -6,7 +6,7 @@ mod record;
 
 pub use event::{
     ActivityChange, Event, InboxItem, Lane, Mail, MemberChange, MemberContext, Relation, Scope,
-    Sender, SessionKind, Source, StepOutcome, Summarizer, Trigger, TurnOutcome,
+    Sender, SessionKind, Source, StepOutcome, Summarizer, Trigger, TurnOutcome, Worktree,
 };
 pub use format::{FormatError, decode, encode};
 pub use record::{Corrupt, Record};

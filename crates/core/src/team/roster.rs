@@ -2,7 +2,9 @@
 
 use crate::id::{MemberName, SessionId, TurnNo};
 use crate::limits::{self, Limits};
-use crate::log::{ActivityChange, MemberChange, MemberContext, Relation, Scope, TurnOutcome};
+use crate::log::{
+    ActivityChange, MemberChange, MemberContext, Relation, Scope, TurnOutcome, Worktree,
+};
 
 /// The teammates of one team, in the order in which they were named. The Lead is not on it.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +28,8 @@ pub struct Member {
     pub context: MemberContext,
     /// Who made it.
     pub parent: MemberName,
+    /// Where it works, when that is not the shared checkout.
+    pub worktree: Option<Worktree>,
     /// How far it came to be.
     pub standing: Standing,
     /// What it does and last did.
@@ -110,6 +114,16 @@ pub enum SpawnRefused {
         role: String,
         /// What there is.
         known: Vec<String>,
+    },
+    /// A git worktree was asked for and cannot be given.
+    #[error(
+        "{name} was not made, and its name is free: it cannot have a git worktree of its own, because {reason}"
+    )]
+    NoWorktree {
+        /// The name.
+        name: MemberName,
+        /// Why not, and what to do.
+        reason: String,
     },
     /// The roster is full.
     #[error(
@@ -234,7 +248,14 @@ impl Roster {
         change: &MemberChange,
     ) -> Result<(), String> {
         match change {
-            MemberChange::Provisioning { session, description, role, context, parent } => {
+            MemberChange::Provisioning {
+                session,
+                description,
+                role,
+                context,
+                parent,
+                isolation,
+            } => {
                 if name.is_lead() || self.get(name).is_some() {
                     return Err(format!("the name {name} is used twice"));
                 }
@@ -249,6 +270,7 @@ impl Roster {
                     role: role.clone(),
                     context: *context,
                     parent,
+                    worktree: isolation.clone(),
                     standing: Standing::Provisioning,
                     activity: Activity::default(),
                 });
@@ -441,6 +463,7 @@ impl SpawnRefused {
             Self::TooDeep { .. } => "too_deep",
             Self::NameTooLong { .. } => "name_too_long",
             Self::UnknownRole { .. } => "unknown_role",
+            Self::NoWorktree { .. } => "no_worktree",
             Self::RosterFull { .. } => "roster_full",
             Self::Text { .. } => "text_length",
         }

@@ -33,7 +33,14 @@ pub(crate) fn provisioning(who: &str) -> Event {
     let context = MemberContext::Fresh;
     member(
         who,
-        MemberChange::Provisioning { session, description, role: None, context, parent: None },
+        MemberChange::Provisioning {
+            session,
+            description,
+            role: None,
+            context,
+            parent: None,
+            isolation: None,
+        },
     )
 }
 

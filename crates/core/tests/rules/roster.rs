@@ -3,7 +3,9 @@
 use super::mailbox::{given, member, name, provisioning};
 use longboat_core::id::{Revision, SessionId, TeamId, TurnNo};
 use longboat_core::limits::Limits;
-use longboat_core::log::{ActivityChange, Event, MemberChange, TurnOutcome};
+use longboat_core::log::{
+    ActivityChange, Event, MemberChange, TurnOutcome, Worktree, decode, encode,
+};
 use longboat_core::team::{
     InterruptRefused, SpawnRefused, TeamState, decide_interrupt, decide_spawn,
 };
@@ -32,6 +34,27 @@ fn p12_a_name_is_used_once_even_when_its_teammate_failed() {
     assert_eq!(spawn(&state, "lead", "a"), Err(SpawnRefused::NameTaken { name: name("a") }));
     assert_eq!(spawn(&state, "lead", "lead"), Err(SpawnRefused::NameIsLead));
     assert_eq!(spawn(&state, "lead", "human"), Err(SpawnRefused::NameIsHuman));
+}
+
+#[test]
+fn a_worktree_is_on_record_where_there_is_one_and_logs_without_any_read_as_before() {
+    let shared = provisioning("a");
+    let before = encode(&shared).unwrap();
+    assert!(!before.contains("isolation"), "{before}");
+    assert_eq!(decode("team/member", &before).unwrap(), shared);
+    assert_eq!(given(&[shared]).roster().get(&name("a")).unwrap().worktree, None);
+
+    let [path, branch, base] = ["/w/a", "longboat/s-1/a", "abc"].map(str::to_owned);
+    let worktree = Worktree { path, branch, base };
+    let mut apart = provisioning("a");
+    if let Event::TeamMember { change: MemberChange::Provisioning { isolation, .. }, .. } =
+        &mut apart
+    {
+        *isolation = Some(worktree.clone());
+    }
+    assert_eq!(decode("team/member", &encode(&apart).unwrap()).unwrap(), apart);
+    let roster = given(&[apart]);
+    assert_eq!(roster.roster().get(&name("a")).unwrap().worktree, Some(worktree));
 }
 
 #[test]

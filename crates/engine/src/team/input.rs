@@ -6,7 +6,8 @@ use super::residency::Loaded;
 use super::roster::Prepared;
 use super::view::TeamView;
 use super::watch::WaitEnd;
-use crate::ports::ModelMissing;
+use crate::ports::{GivenWorktree, ModelMissing};
+use crate::settings::Isolation;
 use longboat_core::content::{Prompt, Reply, ToolCall, ToolOutcome, Usage};
 use longboat_core::id::{ItemId, MemberName, MessageId, Origin, Revision, SessionId, StepNo};
 use longboat_core::log::{Lane, MemberContext, TurnOutcome};
@@ -147,6 +148,8 @@ pub(crate) struct SpawnRequest {
     pub(crate) prompt: String,
     pub(crate) context: MemberContext,
     pub(crate) role: Option<String>,
+    /// Where it is to work; its role says when this does not.
+    pub(crate) isolation: Option<Isolation>,
 }
 
 /// A message that is durably in the mailbox.
@@ -181,6 +184,8 @@ pub(crate) struct Spawned {
     pub(crate) session: SessionId,
     /// Why it could not be made, when it could not.
     pub(crate) failed: Option<String>,
+    /// Its worktree, when it has one.
+    pub(crate) worktree: Option<GivenWorktree>,
     /// The revision from which news of it can be waited for.
     pub(crate) revision: Revision,
 }

@@ -3,8 +3,10 @@
 mod actor;
 mod budget;
 mod compaction;
+mod cut_off;
 mod handle;
 mod input;
+mod isolation;
 mod mailbox;
 mod outage;
 mod permission;

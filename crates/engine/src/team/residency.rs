@@ -1,19 +1,17 @@
 //! Who is in memory: bringing members back from their logs, letting them go, trying again.
 
 use super::actor::{Effect, TeamActor};
+use super::cut_off::{Ending, left, recorded_effects, settled};
 use super::handle::{CallError, TeamFault};
 use super::input::{Begun, Input, Interrupted, Order, ReplyTo, Report};
+use super::isolation;
 use super::outage::{Cause, Outage};
-use super::permission::REFUSED;
 use crate::agent::Driver;
 use crate::load::{LoadError, load_session};
 use crate::supervise::Supervisor;
-use crate::tools;
 use crate::tools::ToolSet;
-use longboat_core::content::{ToolOutcome, ToolStatus};
-use longboat_core::id::{
-    EventKey, ItemId, MemberName, MessageId, Origin, SessionId, StepNo, TurnNo,
-};
+use longboat_core::content::ToolOutcome;
+use longboat_core::id::{EventKey, ItemId, MemberName, MessageId, SessionId, StepNo, TurnNo};
 use longboat_core::log::{ActivityChange, Event, SessionKind, StepOutcome, TurnOutcome};
 use longboat_core::session::{Call, Next, Phase, Progress, SessionState, cut_short, repair};
 use longboat_core::team::{InterruptRefused, Member, Standing, decide_interrupt};
@@ -182,14 +180,14 @@ impl TeamActor {
         {
             return;
         }
-        let (store, parts) = (Arc::clone(&self.parts.store), Arc::clone(&self.parts));
-        let (inputs, team) = (self.inputs.clone(), self.team());
+        let (parts, inputs, team) = (Arc::clone(&self.parts), self.inputs.clone(), self.team());
         let owed: Vec<MessageId> =
             self.writer.team().mailbox().owed_to(name).map(|owed| owed.id.clone()).collect();
         let lead = self.writer.lead().clone();
+        let checkout = self.writer.session(&lead).map_or("", |state| state.cwd()).to_owned();
         self.supervisor.spawn(async move {
             let items = owed.into_iter().map(|id| (ItemId::message(&team, &id), id)).collect();
-            let result = bring_back(&*store, &parts, &lead, &member, items).await;
+            let result = bring_back(&parts, (&lead, &checkout), &member, items).await;
             let loaded = Loaded { member: member.name, result };
             // A team that is gone needs no member.
             drop(inputs.send(Input::Loaded(Box::new(loaded))).await);
@@ -443,66 +441,6 @@ impl TeamActor {
     }
 }
 
-/// What cut a tool call off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    Restart,
-    Stop,
-    Interrupt,
-}
-
-/// The result of a begun call whose process ends, or `None` for one that is made again by the next:
-/// a team's tool whose effect is not on record had none, and under the call's key it has it once; and
-/// one that waits for permission has not run.
-fn left(
-    effects: &std::collections::BTreeMap<String, Effect>,
-    origin: &Origin,
-    call: &Call,
-    ending: Ending,
-) -> Option<ToolOutcome> {
-    let recorded = effects.contains_key(origin.key().as_str());
-    let again = call.progress == Progress::Asked
-        || (tools::team::is_team_tool(&call.call.name)
-            && call.progress == Progress::Started
-            && !recorded);
-    (!again).then(|| settled(effects, origin, call, ending))
-}
-
-/// The result of a call that was cut off. What a team's tool did is known exactly; of any other only
-/// that it began.
-fn settled(
-    effects: &std::collections::BTreeMap<String, Effect>,
-    origin: &Origin,
-    call: &Call,
-    ending: Ending,
-) -> ToolOutcome {
-    if let Some(effect) = effects.get(origin.key().as_str()) {
-        return tools::team::recalled(effect);
-    }
-    if call.progress == Progress::Refused {
-        return ToolOutcome::error(REFUSED);
-    }
-    let exact = tools::team::is_team_tool(&call.call.name) || call.progress.is_without_effect();
-    let (status, text) = match ending {
-        Ending::Interrupt if exact => {
-            (ToolStatus::Interrupted, "interrupted before it had any effect")
-        }
-        Ending::Interrupt => (
-            ToolStatus::Interrupted,
-            "interrupted while it ran; some of its effects may have happened",
-        ),
-        Ending::Restart => (
-            ToolStatus::Unknown,
-            "outcome unknown: interrupted by restart; check whether it took effect before you run it again",
-        ),
-        Ending::Stop => (
-            ToolStatus::Unknown,
-            "outcome unknown: longboat was stopped while it ran; check whether it took effect before you run it again",
-        ),
-    };
-    ToolOutcome { status, content: vec![longboat_core::content::Block::text(text)] }
-}
-
 /// A call of the open step that has begun and has no result.
 pub(super) fn open_call(state: &SessionState, step: StepNo, index: u32) -> Option<&Call> {
     match state.phase() {
@@ -515,12 +453,12 @@ pub(super) fn open_call(state: &SessionState, step: StepNo, index: u32) -> Optio
 
 /// Reads a member back and checks that it can run: its log, its workspace, its model.
 async fn bring_back(
-    store: &dyn Store,
     parts: &crate::teams::Parts,
-    lead: &SessionId,
+    (lead, checkout): (&SessionId, &str),
     member: &Member,
     owed: Vec<(ItemId, MessageId)>,
 ) -> Result<Back, Cause> {
+    let store = &*parts.store;
     let state = load_session(store, &member.session).await?;
     match state.kind() {
         kind if is_member(kind, lead, &member.name) => {}
@@ -529,6 +467,7 @@ async fn bring_back(
             return Err(Cause { text, lasting: true });
         }
     }
+    isolation::there(member, checkout).await.map_err(Cause::passing)?;
     runnable(parts, &state).await.map_err(Cause::passing)?;
     let already = found_in_log(store, &member.session, owed).await?;
     let effects = recorded_effects(store, lead, &state).await?;
@@ -572,34 +511,4 @@ async fn found_in_log(
         }
     }
     Ok(found)
-}
-
-/// What the calls that a log left begun did to the team: the Lead's log has it under their keys.
-async fn recorded_effects(
-    store: &dyn Store,
-    lead: &SessionId,
-    state: &SessionState,
-) -> Result<Vec<(String, Effect)>, LoadError> {
-    let Phase::Calling { step, calls, .. } = state.phase() else { return Ok(Vec::new()) };
-    let mut effects = Vec::new();
-    for (call, index) in calls.iter().zip(0..) {
-        if call.progress != Progress::Started {
-            continue;
-        }
-        let key = Origin { session: state.id().clone(), step: *step, index }.key();
-        let found = store.find(lead, &key).await;
-        let found = found.map_err(|source| LoadError::Store { session: lead.clone(), source })?;
-        let Some(stored) = found else { continue };
-        let Ok(record) = crate::load::decode_stored(stored) else { continue };
-        let effect = match record.event {
-            Event::TeamMessageQueued { message, to, .. } => {
-                Effect::Message(message, state.kind().calls(&to))
-            }
-            Event::TeamTask { task, .. } => Effect::Task(task),
-            Event::TeamMember { member, .. } => Effect::Member(member),
-            _ => continue,
-        };
-        effects.push((key.into(), effect));
-    }
-    Ok(effects)
 }

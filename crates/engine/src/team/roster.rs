@@ -4,14 +4,17 @@
 use super::actor::{Effect, TeamActor};
 use super::handle::{CallError, TeamFault};
 use super::input::{Input, ReplyTo, SpawnRequest, Spawned};
+use super::isolation::leave_behind;
 use super::policy;
 use super::residency::is_member;
 use crate::load::{LoadError, load_session, read_log};
-use crate::settings::Role;
+use crate::ports::{GivenWorktree, WorktreeRefused};
+use crate::settings::{Isolation, Role};
 use crate::tools::team::Place;
 use longboat_core::id::{EventKey, ItemId, MemberName, Seq, SessionId, TeamId};
 use longboat_core::log::{
     Event, InboxItem, Lane, MemberChange, MemberContext, Record, Scope, SessionKind, Source,
+    Worktree,
 };
 use longboat_core::session::{Configuration, SessionState, forked_tail};
 use longboat_core::team::{Member, SpawnRefused, Standing, decide_spawn};
@@ -22,17 +25,26 @@ use std::sync::Arc;
 /// A teammate on its way.
 #[derive(Debug)]
 pub(super) struct Spawning {
-    request: SpawnRequest,
+    pub(super) request: SpawnRequest,
     role: Option<Role>,
-    session: SessionId,
+    pub(super) isolation: Isolation,
+    pub(super) session: SessionId,
     reply: ReplyTo<Result<Spawned, CallError<SpawnRefused>>>,
 }
 
-/// What a teammate begins with, read from the Lead's log.
+/// What a teammate begins with: read from the Lead's log, and its worktree if it is to have one.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    member: MemberName,
-    prefix: Result<Vec<Record>, String>,
+    pub(super) member: MemberName,
+    pub(super) prefix: Result<Vec<Record>, String>,
+    pub(super) worktree: Option<Result<GivenWorktree, WorktreeRefused>>,
+}
+
+/// Who may be made, and from what.
+pub(super) struct Allowed {
+    session: SessionId,
+    role: Option<Role>,
+    isolation: Isolation,
 }
 
 impl TeamActor {
@@ -45,29 +57,26 @@ impl TeamActor {
             self.answer(reply, Err(TeamFault::Closed.into()));
             return;
         }
-        let (session, role) = match self.may_spawn(&request) {
+        let Allowed { session, role, isolation } = match self.may_spawn(&request) {
             Ok(allowed) => allowed,
             Err(refused) => {
                 self.answer(reply, Err(CallError::Refused(refused)));
                 return;
             }
         };
-        let (lead, team, name) = (self.writer.lead().clone(), self.team(), request.name.clone());
-        let change = MemberChange::Provisioning {
-            session: session.clone(),
-            description: request.description.clone(),
-            role: request.role.clone(),
-            context: request.context,
-            parent: Some(request.caller.name.clone()).filter(|by| !by.is_lead()),
-        };
-        // P12: the name is durable before anything of the child is made.
-        let provisioning = Event::TeamMember { team, member: name.clone(), change };
-        self.writer.append(&lead, Some(request.caller.key()), provisioning);
-        self.remember(&request.caller, Effect::Member(name.clone()));
+        let (lead, name) = (self.writer.lead().clone(), request.name.clone());
         let fork = request.context == MemberContext::Fork;
         let child = session.clone();
         let parent = self.session_of(&request.caller.name).unwrap_or(lead);
-        self.spawning.insert(name.clone(), Spawning { request, role, session, reply });
+        let spawning = Spawning { request, role, isolation, session, reply };
+        if isolation == Isolation::Worktree {
+            self.branch_off(&spawning, parent, fork);
+            self.spawning.insert(name, spawning);
+            return;
+        }
+        // P12: the name is durable before anything of the child is made.
+        self.take_name(&spawning, None);
+        self.spawning.insert(name.clone(), spawning);
         let (store, inputs) = (Arc::clone(&self.parts.store), self.inputs.clone());
         let supervisor = self.supervisor.clone();
         self.after_commit(move |fault| {
@@ -76,14 +85,31 @@ impl TeamActor {
             }
             supervisor.spawn(async move {
                 let prefix = prepare(&*store, &parent, &child, fork).await;
-                let prepared = Prepared { member: name, prefix };
+                let prepared = Prepared { member: name, prefix, worktree: None };
                 // A team that is gone needs no member.
                 drop(inputs.send(Input::Prepared(prepared)).await);
             });
         });
     }
 
-    fn may_spawn(&self, request: &SpawnRequest) -> Result<(SessionId, Option<Role>), SpawnRefused> {
+    /// Writes that a name is taken and its owner is being made.
+    fn take_name(&mut self, spawning: &Spawning, worktree: Option<Worktree>) {
+        let Spawning { request, session, .. } = spawning;
+        let (lead, team) = (self.writer.lead().clone(), self.team());
+        let change = MemberChange::Provisioning {
+            session: session.clone(),
+            description: request.description.clone(),
+            role: request.role.clone(),
+            context: request.context,
+            parent: Some(request.caller.name.clone()).filter(|by| !by.is_lead()),
+            isolation: worktree,
+        };
+        let provisioning = Event::TeamMember { team, member: request.name.clone(), change };
+        self.writer.append(&lead, Some(request.caller.key()), provisioning);
+        self.remember(&request.caller, Effect::Member(request.name.clone()));
+    }
+
+    pub(super) fn may_spawn(&self, request: &SpawnRequest) -> Result<Allowed, SpawnRefused> {
         let SpawnRequest { caller, name, description, prompt, .. } = request;
         let (roster, limits) = (self.writer.team().roster(), &self.parts.settings.limits);
         decide_spawn(roster, limits, &caller.name, name, description, prompt)?;
@@ -99,18 +125,49 @@ impl TeamActor {
                 }
             },
         };
-        Ok((session, role))
+        let isolation = request.isolation.or(role.as_ref().and_then(|role| role.isolation));
+        let isolation = isolation.unwrap_or_default();
+        if isolation == Isolation::Worktree && roster.scope() == Scope::Subagents {
+            let reason = "only a team's teammates can; make it without a role that asks for one";
+            return Err(SpawnRefused::NoWorktree { name: name.clone(), reason: reason.to_owned() });
+        }
+        Ok(Allowed { session, role, isolation })
     }
 
     pub(super) fn prepared(&mut self, prepared: Prepared) {
-        let Prepared { member, prefix } = prepared;
+        let Prepared { member, prefix, worktree } = prepared;
         let Some(spawning) = self.spawning.remove(&member) else { return };
         if self.closing {
             // Dangling provisioning is settled from the child's log at the next start.
             self.answer(spawning.reply, Err(TeamFault::Closed.into()));
             return;
         }
-        let made = prefix.and_then(|prefix| self.make(&spawning, prefix));
+        let given = match worktree.transpose() {
+            Ok(given) => given,
+            Err(refused) => {
+                let refused =
+                    SpawnRefused::NoWorktree { name: member, reason: refused.to_string() };
+                self.answer(spawning.reply, Err(CallError::Refused(refused)));
+                return;
+            }
+        };
+        if spawning.isolation == Isolation::Worktree {
+            match self.still_wanted(&spawning) {
+                Ok(true) => {}
+                Ok(false) => {
+                    leave_behind(given.as_ref());
+                    return;
+                }
+                Err(refused) => {
+                    leave_behind(given.as_ref());
+                    self.answer(spawning.reply, Err(CallError::Refused(refused)));
+                    return;
+                }
+            }
+            // P12: the name, the child and that it is active are in one commit.
+            self.take_name(&spawning, given.as_ref().map(|given| given.worktree.clone()));
+        }
+        let made = prefix.and_then(|prefix| self.make(&spawning, prefix, given.as_ref()));
         let change = match &made {
             Ok(()) => MemberChange::Active,
             Err(reason) => MemberChange::Failed { reason: reason.clone() },
@@ -128,8 +185,8 @@ impl TeamActor {
             }
         }
         let revision = self.writer.team().revision_for(Some(&MemberName::lead()));
-        let spawned =
-            Spawned { name: member, session: spawning.session, failed: made.err(), revision };
+        let (session, failed) = (spawning.session, made.err());
+        let spawned = Spawned { name: member, session, failed, worktree: given, revision };
         self.answer(spawning.reply, Ok(spawned));
     }
 
@@ -141,7 +198,12 @@ impl TeamActor {
 
     /// Writes the child's log: who it is, what it begins with, and its first prompt.
     // P12: all of it is in the commit that makes the member active.
-    fn make(&mut self, spawning: &Spawning, prefix: Vec<Record>) -> Result<(), String> {
+    fn make(
+        &mut self,
+        spawning: &Spawning,
+        prefix: Vec<Record>,
+        given: Option<&GivenWorktree>,
+    ) -> Result<(), String> {
         let Spawning { request, role, session, .. } = spawning;
         let parent = self.session_of(&request.caller.name).ok_or("who spawned it is not there")?;
         let state = self.writer.session(&parent).ok_or("who spawned it is not in memory")?;
@@ -149,7 +211,8 @@ impl TeamActor {
         let model = role.as_ref().and_then(|role| role.model.clone());
         let model = model.unwrap_or_else(|| configuration.model.clone());
         self.parts.models.find(&model).map_err(|missing| missing.to_string())?;
-        let (cwd, team) = (state.cwd().to_owned(), self.team());
+        let (shared, team) = (state.cwd().to_owned(), self.team());
+        let cwd = given.map_or_else(|| shared.clone(), |given| given.cwd.clone());
         let (name, scope) = (request.name.clone(), self.writer.team().roster().scope());
         let kind = match scope {
             Scope::Team => SessionKind::Teammate { team: team.clone(), name },
@@ -162,7 +225,9 @@ impl TeamActor {
             cwd: cwd.clone(),
             role: request.role.clone(),
         };
-        let system = policy::child(&self.parts.settings, place, request, role.as_ref(), &cwd);
+        let desk =
+            policy::Desk { cwd: &cwd, shared: &shared, worktree: given.map(|g| &g.worktree) };
+        let system = policy::child(&self.parts.settings, place, request, role.as_ref(), desk);
         let allowed = role.as_ref().and_then(|role| role.tools.clone());
         let member = (&request.name, request.role.as_deref());
         let tools = self.parts.offered(session, place, member, allowed.as_deref());
@@ -199,7 +264,10 @@ impl TeamActor {
         for member in half_made {
             let change = match came_to_be(&*self.parts.store, &team, &member).await {
                 Ok(()) => MemberChange::Active,
-                Err(reason) => {
+                Err(mut reason) => {
+                    if let Some(Worktree { path, branch, .. }) = &member.worktree {
+                        reason.push_str(&format!("; its worktree {path} on {branch} is left"));
+                    }
                     failed.push((member.name.clone(), reason.clone()));
                     MemberChange::Failed { reason }
                 }
@@ -232,7 +300,7 @@ async fn came_to_be(store: &dyn Store, team: &TeamId, member: &Member) -> Result
 }
 
 /// Checks that the child's log is unwritten, and reads what it begins with.
-async fn prepare(
+pub(super) async fn prepare(
     store: &dyn Store,
     parent: &SessionId,
     child: &SessionId,

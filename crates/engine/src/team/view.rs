@@ -3,7 +3,7 @@
 use super::actor::TeamActor;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, Revision, SessionId, TeamId};
-use longboat_core::log::Scope;
+use longboat_core::log::{Scope, Worktree};
 use longboat_core::permission::QuestionId;
 use longboat_core::price::{Cost, Spending};
 use longboat_core::session::{Call, Phase, Progress, SessionState};
@@ -35,6 +35,8 @@ pub struct MemberView {
     pub description: String,
     /// The reusable definition it was made from.
     pub role: Option<String>,
+    /// Its git worktree, when it does not work in the shared checkout.
+    pub worktree: Option<Worktree>,
     /// What it does now.
     pub status: Status,
     /// How its last turn ended.
@@ -135,6 +137,7 @@ impl TeamView {
             session,
             description: String::new(),
             role: None,
+            worktree: None,
             status,
             last: team.lead().last.clone(),
             unread,
@@ -159,6 +162,7 @@ impl TeamView {
                 session: member.session.clone(),
                 description: member.description.clone(),
                 role: member.role.clone(),
+                worktree: member.worktree.clone(),
                 status: match &member.standing {
                     Standing::Provisioning => Status::Provisioning,
                     Standing::Failed { reason } => Status::Failed { reason: reason.clone() },

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 /// A world whose members run commands.
 async fn world(agents: Vec<Agent>, permissions: Permissions) -> World {
-    let path = std::env::var("PATH").unwrap();
+    let path = "/usr/bin:/bin".to_owned();
     let settings = WorkspaceSettings::allowed([("PATH".to_owned(), path)].into_iter(), &[]);
-    let mut world = World::of(agents).await.with_tools(Arc::new(WorkspaceTools::new(settings)));
+    let mut world = World::of(agents).await.equipped(Arc::new(WorkspaceTools::new(settings)));
     world.permit(permissions);
     world
 }

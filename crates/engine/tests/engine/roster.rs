@@ -88,6 +88,7 @@ async fn p12_half_made_teammates_are_settled_from_their_own_logs() {
                 role: None,
                 context: MemberContext::Fresh,
                 parent: None,
+                isolation: None,
             },
         };
         write(&*life.store, "s-1", vec![(None, provisioning)]).await;

@@ -5,7 +5,7 @@
 
 use longboat_core::id::{ItemId, MemberName, SessionId};
 use longboat_core::log::{Lane, Scope};
-use longboat_engine::{Ports, Settings, TeamError, TeamHandle, Teams};
+use longboat_engine::{NoWorktrees, Ports, Settings, TeamError, TeamHandle, Teams};
 use longboat_model::FaultKind;
 use longboat_store::{MemoryStore, Store};
 use longboat_testkit::{
@@ -181,6 +181,7 @@ impl Run {
             store: Arc::clone(store) as Arc<dyn Store>,
             models: Arc::new(self.model.clone()),
             toolbox: Arc::new(NoTools),
+            worktrees: Arc::new(NoWorktrees),
             clock: Arc::new(SimClock::at(1_000_000 * life)),
             ids: Arc::new(SimIds::default()),
         };

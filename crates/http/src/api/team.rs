@@ -41,6 +41,8 @@ pub(crate) struct Member {
     pub(crate) description: String,
     /// The reusable definition it was made from.
     pub(crate) role: Option<String>,
+    /// Its git worktree; null for a member that works in the shared checkout.
+    pub(crate) worktree: Option<Worktree>,
     /// What it does now.
     pub(crate) status: MemberStatus,
     /// Why it could not be made, or cannot be reached.
@@ -57,6 +59,17 @@ pub(crate) struct Member {
     pub(crate) usage: Option<Tokens>,
     /// What they cost, in US dollars; null when that is not known.
     pub(crate) cost_usd: Option<f64>,
+}
+
+/// A member's own git worktree. Nothing of it is merged or removed for you.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct Worktree {
+    /// Its root directory.
+    pub(crate) path: String,
+    /// The branch that is checked out in it.
+    pub(crate) branch: String,
+    /// The commit it began from.
+    pub(crate) base: String,
 }
 
 /// What a member does.
@@ -239,6 +252,11 @@ impl Member {
             session: view.session.to_string(),
             description: view.description.clone(),
             role: view.role.clone(),
+            worktree: view.worktree.as_ref().map(|worktree| Worktree {
+                path: worktree.path.clone(),
+                branch: worktree.branch.clone(),
+                base: worktree.base.clone(),
+            }),
             status,
             cause: failed.or_else(|| view.unreachable.clone()),
             last_turn: view.last.as_ref().map(LastTurn::of),

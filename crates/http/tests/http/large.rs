@@ -63,8 +63,14 @@ pub(crate) async fn write(store: &dyn Store) -> SessionId {
         let (member, session) = (name(n), lead.teammate(&name(n)).unwrap());
         let (description, role) = (format!("does part {n}"), None);
         let context = MemberContext::Fresh;
-        let change =
-            MemberChange::Provisioning { session, description, role, context, parent: None };
+        let change = MemberChange::Provisioning {
+            session,
+            description,
+            role,
+            context,
+            parent: None,
+            isolation: None,
+        };
         log.push(Event::TeamMember { team: team.clone(), member: member.clone(), change });
         log.push(Event::TeamMember { team: team.clone(), member, change: MemberChange::Active });
     }

@@ -53,6 +53,9 @@ fn facts(watch: &TeamWatch, shown: &Shown<'_>, moment: &Moment) -> Markup {
                 span title=(one_line(model, 200)) { (one_line(model.split('@').next().unwrap_or(model), 48)) }
             }
             @if let Some(role) = shown.role { span { "role " (one_line(role, 48)) } }
+            @if let Some(worktree) = shown.worktree {
+                span title={ (one_line(&worktree.path, 400)) " from " (worktree.base) } { "branch " (one_line(&worktree.branch, 96)) }
+            }
             @if usage.input + usage.output > 0 {
                 span title={ (number(usage.input)) " in (" (number(usage.cached)) " cached), " (number(usage.output)) " out" } {
                     (tokens(usage.input + usage.output)) " tokens"

@@ -9,7 +9,7 @@ pub(crate) use member::gist;
 pub use member::{CallWatch, Doing, Group, MemberWatch, OpenGroup, Question, Stream, shows};
 
 use longboat_core::id::{MemberName, SessionId, TeamId};
-use longboat_core::log::{ActivityChange, Event, Record, SessionKind};
+use longboat_core::log::{ActivityChange, Event, Record, SessionKind, Worktree};
 use longboat_core::team::{Activity, Standing, TaskBoard, TeamState};
 use longboat_core::time::Timestamp;
 use longboat_engine::{Notice, Status};
@@ -41,6 +41,8 @@ pub struct Shown<'a> {
     pub description: &'a str,
     /// The reusable definition it was made from.
     pub role: Option<&'a str>,
+    /// Its git worktree, when it does not work in the shared checkout.
+    pub worktree: Option<&'a Worktree>,
     /// What it does.
     pub status: Status,
     /// Its turns.
@@ -207,6 +209,7 @@ impl TeamWatch {
             name: MemberName::lead(),
             description: "",
             role: None,
+            worktree: None,
             status: status(lead, open),
             activity: self.team.lead(),
             watch: lead,
@@ -217,6 +220,7 @@ impl TeamWatch {
                 name: member.name.clone(),
                 description: &member.description,
                 role: member.role.as_deref(),
+                worktree: member.worktree.as_ref(),
                 status: match &member.standing {
                     Standing::Provisioning => Status::Provisioning,
                     Standing::Failed { reason } => Status::Failed { reason: reason.clone() },

@@ -184,8 +184,8 @@ async fn what_a_killed_process_left_is_found_by_the_next_one() {
     let example = tests.parent().unwrap().parent().unwrap().join("examples/run_bash");
     let mut parent = tokio::process::Command::new(example)
         .arg("setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid; sleep 1000")
+        .arg(place.root())
         .current_dir(place.root())
-        .env("TAG", place.root())
         .spawn()
         .unwrap();
     let pid = line_of(&place.root().join("pid")).await;

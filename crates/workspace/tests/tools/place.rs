@@ -40,7 +40,7 @@ impl Place {
     pub(crate) fn confined(of: impl FnOnce(&Path) -> Confinement) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("ws")).unwrap();
-        let path = std::env::var("PATH").unwrap();
+        let path = "/usr/local/bin:/usr/bin:/bin".to_owned();
         let environment = BTreeMap::from([("PATH".to_owned(), path)]);
         let mut settings = WorkspaceSettings::allowed(environment.into_iter(), &[]);
         settings.confinement = Some(of(dir.path()));

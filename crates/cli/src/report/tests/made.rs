@@ -141,7 +141,14 @@ fn provisioning(of: &str, description: &str) -> Event {
     let (description, context) = (description.into(), MemberContext::Fresh);
     member(
         of,
-        MemberChange::Provisioning { session, description, role: None, context, parent: None },
+        MemberChange::Provisioning {
+            session,
+            description,
+            role: None,
+            context,
+            parent: None,
+            isolation: None,
+        },
     )
 }
 

@@ -56,7 +56,8 @@ adjacent!(
     SpawnAgent,
     "spawn_agent",
     "Create a named agent that works for you in the same checkout, beside you. It starts at once with the prompt and knows nothing else unless context is \"fork\". It stays: use send_message for everything that follows, and wait_agent to wait for it.",
-    spawn_teammate::SpawnTeammate
+    spawn_teammate::SpawnTeammate,
+    spawn_teammate::ChildArguments
 );
 adjacent!(
     SendMessage,

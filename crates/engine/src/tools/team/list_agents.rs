@@ -6,7 +6,7 @@ use crate::team::{MemberView, Status, TeamHandle, TeamView};
 use async_trait::async_trait;
 use longboat_core::content::ToolOutcome;
 use longboat_core::id::{MemberName, Revision};
-use longboat_core::log::TurnOutcome;
+use longboat_core::log::{TurnOutcome, Worktree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,8 @@ struct Agent {
     description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worktree: Option<Branch>,
     /// Why it failed or cannot be reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<String>,
@@ -44,6 +46,23 @@ struct Agent {
     unread: usize,
     #[serde(skip_serializing_if = "is_zero")]
     owed: usize,
+}
+
+/// A member's own worktree, and how its work comes into the shared checkout.
+#[derive(Serialize)]
+pub(super) struct Branch {
+    path: String,
+    branch: String,
+    base: String,
+    merge: String,
+}
+
+impl From<Worktree> for Branch {
+    fn from(worktree: Worktree) -> Self {
+        let Worktree { path, branch, base } = worktree;
+        let merge = format!("git merge {branch}, in the shared checkout");
+        Self { path, branch, base, merge }
+    }
 }
 
 #[derive(Serialize)]
@@ -92,6 +111,7 @@ impl From<MemberView> for Agent {
             status,
             description: member.description,
             role: member.role,
+            worktree: member.worktree.map(Branch::from),
             cause,
             waits_for: (!member.questions.is_empty()).then_some("a person's permission"),
             last_turn,
@@ -104,7 +124,7 @@ impl From<MemberView> for Agent {
 #[async_trait]
 impl TeamTool for ListAgents {
     const NAME: &'static str = "list_agents";
-    const DESCRIPTION: &'static str = "List the members of the team: status (running, idle, inactive, provisioning, failed; inactive is not a failure), how each one's last turn ended with the beginning of its final text, and mail it has not read. Pass the revision to wait_agent to miss no change.";
+    const DESCRIPTION: &'static str = "List the members of the team: status (running, idle, inactive, provisioning, failed; inactive is not a failure), how each one's last turn ended with the beginning of its final text, mail it has not read, and the git worktree of whoever has one, with how to merge it. Pass the revision to wait_agent to miss no change.";
     const EFFECT: Effect = Effect::ReadOnly;
     type Arguments = Arguments;
 
