@@ -10,6 +10,7 @@
 
 mod kills;
 mod mcp;
+mod permissions;
 mod place;
 mod refusals;
 mod runs;

@@ -2,9 +2,12 @@
 
 use super::place::{Place, answer, done, send, spawn, wait};
 use super::stream::{Sent, Stream};
+use longboat_core::permission::{Permissions, Unanswered, Unlisted};
 use longboat_scripted::{Agent, Hold, Step};
 use longboat_testkit::World;
+use longboat_workspace::{WorkspaceSettings, WorkspaceTools};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 #[tokio::test]
 async fn a_run_is_made_seen_and_gone_on_with() {
@@ -325,5 +328,34 @@ async fn a_team_whose_budget_is_used_up_says_so_and_is_resumed_on_request() {
     let (_, team) = place.post(&format!("{path}/resume"), json!({})).await;
     assert_eq!((&team["suspended"], &team["open"]), (&Value::Null, &json!(true)));
     place.rest(&id).await;
+    place.end().await;
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_permission_is_seen_and_answered() {
+    let (unlisted, unanswered) = (Unlisted::Ask, Unanswered::Wait);
+    let write = json!({"path": "made", "content": "x"});
+    let lead = Agent::member("lead", vec![Step::call("write", write), done()]);
+    let tools = WorkspaceTools::new(WorkspaceSettings::allowed(std::iter::empty(), &[]));
+    let mut world = World::of(vec![lead]).await.equipped(Arc::new(tools));
+    world.permit(Permissions { unlisted, unanswered, ..Permissions::default() });
+    let place = Place::in_world(world).await;
+    let id = place.create("go").await;
+    let mut stream = Stream::open(&place, &id, None).await;
+    stream.until(|sent| sent.is("permission/asked")).await;
+    let (_, team) = place.get(&format!("/api/v1/sessions/{id}")).await;
+    let question = &team["members"][0]["questions"][0];
+    assert_eq!((&question["id"], &question["tool"]), (&json!("lead.1.0"), &json!("write")));
+    assert!(question["arguments"].as_str().unwrap().contains("made"));
+
+    let path = format!("/api/v1/sessions/{id}/questions/lead.1.0");
+    let (status, problem) = place.post(&path, json!({"answer": "perhaps"})).await;
+    assert_eq!((status, &problem["code"]), (422, &json!("invalid_request")));
+    let (status, given) = place.post(&path, json!({"answer": "once"})).await;
+    assert_eq!((status, &given["answer"]), (200, &json!("once")));
+    let (status, problem) = place.post(&path, json!({"answer": "once"})).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("question_not_open")));
+    place.rest(&id).await;
+    assert!(place.world.workspace().join("made").exists());
     place.end().await;
 }
