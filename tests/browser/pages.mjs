@@ -176,8 +176,30 @@ async function story() {
   await shows(page.locator("#banner"), "This session is not loaded");
   assert.equal(await page.locator("#mail > li").count(), before);
   await page.getByRole("button", { name: "Resume this session" }).click();
-  await shows(member("builder"), "The limiter is built.");
   await shows(page.locator("#mail > li"), "it outlived a crash");
+
+  // It asks for permission, and the question outlives another death of the server.
+  const question = page.locator("#questions .question");
+  await shows(question, "builder asks to call bash");
+  await shows(question.locator("pre"), "command: rm -f gate-one gate-three && echo '<b>gone</b>'");
+  await shows(member("builder"), "Waits for permission");
+  await accessible(page, "a question");
+  await shoot(page, "question");
+  await builder.bringToFront();
+  await shows(builder.locator("#questions .question"), "builder asks to call bash");
+  await shows(builder.locator("details.tool"), "waits for permission");
+  await page.bringToFront();
+  await kill(server.child);
+  await shows(page.locator("#link"), "reconnecting");
+  server = await place.serve(model, port);
+  await shows(page.locator("#link"), "live");
+  await shows(question, "builder asks to call bash");
+  assert.ok(place.has("gate-one"), "nothing runs before the answer");
+  await page.getByRole("button", { name: /^Allow once: builder/ }).click();
+  await shows(member("builder"), "The limiter is built.");
+  assert.equal(await question.count(), 0);
+  assert.ok(!place.has("gate-one"), "what was permitted ran");
+  ok("a member is asked what it wants, across a restart, and answered from the page");
   await shows(page.locator("#summary"), "nobody is running");
   assert.equal(await page.locator("#banner").innerText(), "");
   await builder.bringToFront();

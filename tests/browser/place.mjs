@@ -1,6 +1,6 @@
 // A directory to work in, the binary in it, and a browser: started here, and ended by their ids.
 import { spawn } from "node:child_process";
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,9 @@ export class Place {
     this.dir = mkdtempSync(join(tmpdir(), "longboat-pages-"));
     this.workspace = join(this.dir, "shop");
     mkdirSync(this.workspace);
-    mkdirSync(join(this.dir, "home"));
+    const settings = join(this.dir, "home/.config/longboat");
+    mkdirSync(settings, { recursive: true });
+    writeFileSync(join(settings, "longboat.toml"), '[permissions]\nask = ["bash(rm *)"]\n');
     writeFileSync(
       join(this.workspace, "limit.py"),
       "def allowed(count, started, now, window, most):\n    if now - started > window:\n        count = 0\n    count += 1\n    return count <= most\n",
@@ -43,6 +45,10 @@ export class Place {
   async serve(model, port) {
     const { child, line } = this.start("serve", "--listen", String(port), "--model", "openai/any", "--base-url", model, "--store", join(this.dir, "store.db"));
     return { child, url: await line };
+  }
+
+  has(name) {
+    return existsSync(join(this.workspace, name));
   }
 
   open(gate) {

@@ -7,6 +7,7 @@ use serde_json::json;
 use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
 
 fn bash(command: &str) -> Step {
     step("bash", json!({"command": command}))
@@ -18,14 +19,15 @@ async fn place(commands: &[&str]) -> Place {
 }
 
 /// A run that reached its first question, and the rest of what it says.
-async fn asked(mut command: Command) -> Child {
+async fn asked(mut command: Command) -> (Child, JoinSet<()>) {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     while let Some(line) = lines.next_line().await.unwrap() {
         if line.contains("waits for permission: lead.1.0") {
             // Read on, so that nothing it says holds it up.
-            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-            return child;
+            let mut reading = JoinSet::new();
+            reading.spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            return (child, reading);
         }
     }
     panic!("it ended without a question");
@@ -50,7 +52,7 @@ async fn where_nobody_can_be_asked_the_answer_is_no_and_the_run_goes_on() {
 #[tokio::test]
 async fn another_command_answers_a_run_that_waits() {
     let place = place(&["touch made"]).await;
-    let child = asked(place.run(&["--ask", "--unanswered", "wait"])).await;
+    let (child, _reading) = asked(place.run(&["--ask", "--unanswered", "wait"])).await;
     let listed = answer(&place, &[]).await;
     assert!(listed.out.starts_with("lead.1.0  bash ") && listed.out.contains("touch made"));
     assert!(!place.workspace().join("made").exists());
@@ -67,7 +69,7 @@ async fn another_command_answers_a_run_that_waits() {
 #[tokio::test]
 async fn a_question_outlives_a_kill_and_its_call_runs_once() {
     let place = place(&["echo x >> made"]).await;
-    let mut child = asked(place.run(&["--ask", "--unanswered", "wait"])).await;
+    let (mut child, _reading) = asked(place.run(&["--ask", "--unanswered", "wait"])).await;
     child.kill().await.unwrap();
     let mut resume = place.command(&["resume", "--ask", "--unanswered", "wait"]);
     resume.env("LONGBOAT_BASE_URL", place.server.base_url());

@@ -94,6 +94,10 @@ impl TeamActor {
                     let fault = TeamFault::Unreachable { name, cause: cause.to_owned() };
                     self.answer(reply, Err(fault));
                 }
+                Input::Answer { reply, .. } if name == *member => {
+                    let fault = TeamFault::Unreachable { name, cause: cause.to_owned() };
+                    self.answer(reply, Err(fault.into()));
+                }
                 input => self.stalled.push((name, input)),
             }
         }

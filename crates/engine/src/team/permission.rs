@@ -5,12 +5,13 @@
 
 use super::actor::TeamActor;
 use super::handle::{CallError, TeamFault};
-use super::input::ReplyTo;
+use super::input::{Input, ReplyTo};
 use super::residency::open_call;
-use longboat_core::id::Origin;
+use longboat_core::id::{MemberName, Origin};
 use longboat_core::log::Event;
 use longboat_core::permission::{Answer, Decider, Grant, QuestionId, Request, Unanswered, Verdict};
 use longboat_core::session::Progress;
+use longboat_core::team::Standing;
 
 /// What a driver is told about a call: it runs, or this is its result.
 pub(crate) type Permit = Result<(), String>;
@@ -90,6 +91,13 @@ impl TeamActor {
             self.answer(reply, Err(TeamFault::Closed.into()));
             return;
         }
+        if self.comes_back(&question.member) {
+            // It may be asking as soon as it is here.
+            let name = question.member.clone();
+            self.stalled.push((name.clone(), Input::Answer { question, answer, reply }));
+            self.rouse(&name);
+            return;
+        }
         let Some(origin) = self.open_question(&question) else {
             let refused = AnswerRefused::NotOpen { question };
             self.answer(reply, Err(CallError::Refused(refused)));
@@ -110,6 +118,16 @@ impl TeamActor {
             }
         }
         self.answer(reply, Ok(()));
+    }
+
+    /// Says whether a member is out of memory in the middle of a turn, and not too many wait for it.
+    fn comes_back(&self, name: &MemberName) -> bool {
+        let Some(member) = self.writer.team().roster().get(name) else { return false };
+        let waiting = self.stalled.iter().filter(|(stalled, _)| stalled == name).count();
+        member.standing == Standing::Active
+            && member.activity.turn.is_some()
+            && !self.residents.contains_key(&member.session)
+            && waiting < self.parts.settings.limits.pending_per_target
     }
 
     fn open_question(&self, question: &QuestionId) -> Option<Origin> {

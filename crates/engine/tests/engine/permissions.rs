@@ -176,6 +176,28 @@ async fn a_question_outlives_the_process_and_its_call_runs_exactly_once() {
 }
 
 #[tokio::test]
+async fn an_answer_that_comes_before_its_member_is_back_waits_for_it() {
+    let agents = vec![
+        Agent::member("lead", vec![spawn("worker"), wait(), done(), done()]),
+        Agent::member("worker", vec![bash("echo x >> made"), done()]),
+    ];
+    let world = world(agents, asking()).await;
+    let life = world.live();
+    let team = life.create(&world.workspace(), "chat").await;
+    let mut follower = follow(&team).await;
+    say(&team, "lead", "p1", "go").await;
+    asked(&mut follower).await;
+    life.end(&team).await;
+
+    let life = world.live();
+    let team = life.resume("s-1").await;
+    team.answer(question("worker.1.0"), Answer::Once).await.unwrap();
+    team.quiescent().await.unwrap();
+    life.end(&team).await;
+    assert_eq!(std::fs::read_to_string(world.workspace().join("made")).unwrap(), "x\n");
+}
+
+#[tokio::test]
 async fn a_question_that_comes_up_again_where_nobody_is_asked_is_closed_by_the_rules() {
     for (unanswered, runs) in [(Unanswered::Deny, false), (Unanswered::Allow, true)] {
         let lead = Agent::member("lead", vec![bash("touch made"), done()]);

@@ -43,9 +43,9 @@ fn one(watch: &TeamWatch, name: &MemberName, question: &Question, moment: &Momen
                 @else { p { "It is too long to be shown here; read it in " a href={ "/sessions/" (watch.lead()) "/m/" (name) } { "the transcript" } "." } }
             }
             div class="row" {
-                (answer(&path, "once", "Allow once", &format!("Allow {id} once"), "It runs"))
-                (answer(&path, "always", "Allow always", &format!("Allow {id} and all calls like it"), "It runs, and all calls like it will"))
-                (answer(&path, "no", "Refuse", &format!("Refuse {id}"), "It was refused"))
+                (answer(&path, "once", "Allow once", &format!("Allow once: {id}"), "It runs"))
+                (answer(&path, "always", "Allow always", &format!("Allow always: {id} and all calls like it"), "It runs, and all calls like it will"))
+                (answer(&path, "no", "Refuse", &format!("Refuse: {id}"), "It was refused"))
             }
         }
     }
