@@ -5,6 +5,7 @@ use crate::sse::{SseDecoder, SseEvent};
 use crate::{FaultKind, ModelFault, Watcher};
 use futures::StreamExt;
 use longboat_core::content::{Reply, Wire};
+use longboat_core::id::CallId;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret;
 use std::time::Duration;
@@ -326,6 +327,22 @@ pub(crate) fn wire_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name: String = name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+/// A call's id as a wire takes it, which may not be the wire that it came over: a member that begins
+/// with a copy of another's turns can have a model of another provider. The same id always becomes the
+/// same, and ids that differ stay different.
+pub(crate) fn wire_call_id(id: &CallId, most: usize, fits: fn(char) -> bool) -> String {
+    let id = id.as_str();
+    if id.len() <= most && id.chars().all(fits) {
+        return id.to_owned();
+    }
+    // FNV-1a, 32 bits (RFC draft eastlake-fnv), as eight letters.
+    let hash = id
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let kept = id.chars().filter(|c| c.is_ascii() && fits(*c)).take(most.saturating_sub(9));
+    format!("{}_{hash:08x}", kept.collect::<String>())
 }
 
 /// Says whether an error speaks of a prompt that is too long, in the words of the providers.

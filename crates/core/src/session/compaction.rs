@@ -29,6 +29,10 @@ You will go on from the summary and the newest messages alone. Call no tool; wri
 asked for, word for word where that matters; what was decided and why; what was done, with the names of files, \
 commands and results; what failed; what is under way and what comes next; what other members said and what you owe them.";
 
+const LEFT_OUT: &str = "\
+[notice]
+The beginning of this conversation is left out here, because it is too long.";
+
 /// What a summary will replace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
@@ -66,7 +70,12 @@ impl SessionState {
         let mut room = self.room(window, refused) / 10 * SUMMED_TENTHS;
         for shorter in 0..=HALVINGS {
             let begin = if shorter == 0 { 0 } else { tail(replaced, room).min(last) };
-            let mut said = replaced.get(begin..).unwrap_or_default().to_vec();
+            let mut said = Vec::new();
+            if begin > 0 {
+                // Providers want a conversation to begin with what was said to the model.
+                said.push(Message::User(vec![Block::text(LEFT_OUT)]));
+            }
+            said.extend_from_slice(replaced.get(begin..).unwrap_or_default());
             said.push(Message::User(vec![Block::text(ASK)]));
             let (system, tools) =
                 (Arc::clone(&configuration.system), Arc::clone(&configuration.tools));

@@ -323,3 +323,33 @@ async fn p11_of_too_many_calls_the_first_are_run_and_the_others_answered() {
         assert_eq!(world.requests("lead").len(), 2, "it was not asked again");
     }
 }
+
+#[tokio::test]
+async fn p19_each_request_finds_nearly_all_of_the_one_before_in_the_providers_cache() {
+    for model in ["chat", "anthropic"] {
+        let steps = vec![look(), look().and_call("list_agents", json!({})), done(), look(), done()];
+        let world = World::of(vec![Agent::member("lead", steps)]).await;
+        let life = world.live();
+        let team = life.create(&world.workspace(), model).await;
+        say(&team, "lead", "p1", "go").await;
+        team.quiescent().await.unwrap();
+        life.end(&team).await;
+        // Another process, and another turn.
+        let life = world.live();
+        let team = life.resume("s-1").await;
+        say(&team, "lead", "p2", "on").await;
+        team.quiescent().await.unwrap();
+        life.end(&team).await;
+        let logs = world.logs().await;
+        let usages = logs.events("s-1", "assistant/message").into_iter().map(|event| match event {
+            Event::AssistantMessage { reply, .. } => reply.usage,
+            _ => unreachable!("the kind was asked for"),
+        });
+        let usages: Vec<_> = usages.collect();
+        assert_eq!(usages.len(), 5);
+        for pair in usages.windows(2) {
+            let (before, after) = (pair[0], pair[1]);
+            assert!(after.cached * 10 >= before.input * 9, "{model}: {usages:#?}");
+        }
+    }
+}

@@ -2,10 +2,11 @@
 //! with the bytes of the shorter one but for the cache breakpoint on the last block, which moves on.
 
 use crate::endpoint::{DEFAULT_MAX_OUTPUT_TOKENS, Endpoint};
-use crate::http::wire_name;
+use crate::http::{wire_call_id, wire_name};
 use longboat_core::content::{
     AnsweredCall, Block, Message, Prompt, ReasoningSeal, Reply, ReplyBlock, Wire,
 };
+use longboat_core::id::CallId;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -52,8 +53,8 @@ fn messages(said: &[Message]) -> Vec<Value> {
     let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
     for message in said {
         let (role, blocks) = match message {
-            Message::User(blocks) => ("user", blocks.iter().filter_map(block).collect()),
-            Message::ToolResults(results) => ("user", results.iter().map(result).collect()),
+            Message::User(blocks) => ("user", heard(blocks)),
+            Message::ToolResults(results) => ("user", answered(results)),
             Message::Assistant(reply) => ("assistant", assistant(reply)),
         };
         match turns.last_mut() {
@@ -67,6 +68,12 @@ fn messages(said: &[Message]) -> Vec<Value> {
     turns.into_iter().map(wire).collect()
 }
 
+/// What was heard. Where all of it is blank, that is what is said: without it two replies would meet.
+fn heard(blocks: &[Block]) -> Vec<Value> {
+    let heard: Vec<Value> = blocks.iter().filter_map(block).collect();
+    if heard.is_empty() { vec![json!({"type": "text", "text": "(blank)"})] } else { heard }
+}
+
 /// A block, or nothing for a text that this wire would refuse as blank.
 fn block(block: &Block) -> Option<Value> {
     match block {
@@ -77,18 +84,36 @@ fn block(block: &Block) -> Option<Value> {
     }
 }
 
+/// Results, and behind them the pictures of those that failed: a failure carries text only.
+fn answered(results: &[AnsweredCall]) -> Vec<Value> {
+    let failed = results.iter().filter(|answered| answered.outcome.is_error());
+    let pictures = failed.flat_map(|answered| &answered.outcome.content);
+    let pictures = pictures.filter(|block| matches!(block, Block::Image { .. }));
+    results.iter().map(result).chain(pictures.filter_map(block)).collect()
+}
+
 fn result(answered: &AnsweredCall) -> Value {
-    let content: Vec<Value> = answered.outcome.content.iter().filter_map(block).collect();
+    let failed = answered.outcome.is_error();
+    let content = answered.outcome.content.iter();
+    let content = content.filter(|block| !failed || matches!(block, Block::Text { .. }));
+    let mut content: Vec<Value> = content.filter_map(block).collect();
+    if content.is_empty() {
+        // An error without words is refused.
+        content.push(json!({"type": "text", "text": "(no output)"}));
+    }
     let mut result = Map::new();
     result.insert("type".to_owned(), json!("tool_result"));
-    result.insert("tool_use_id".to_owned(), json!(answered.call));
-    if !content.is_empty() {
-        result.insert("content".to_owned(), Value::Array(content));
-    }
-    if answered.outcome.is_error() {
+    result.insert("tool_use_id".to_owned(), json!(call_id(&answered.call)));
+    result.insert("content".to_owned(), Value::Array(content));
+    if failed {
         result.insert("is_error".to_owned(), json!(true));
     }
     Value::Object(result)
+}
+
+/// The characters that this wire takes in a call's id, and how many: longer ones were never tried.
+fn call_id(id: &CallId) -> String {
+    wire_call_id(id, 64, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// A reply's blocks. The wire refuses one that ends with a thought, so what was only thought is not
@@ -127,7 +152,7 @@ fn reply_block(wire: Wire, block: &ReplyBlock) -> Option<Value> {
             let input: Map<String, Value> =
                 serde_json::from_str(&call.arguments).unwrap_or_default();
             Some(
-                json!({"type": "tool_use", "id": call.id, "name": wire_name(&call.name), "input": input}),
+                json!({"type": "tool_use", "id": call_id(&call.id), "name": wire_name(&call.name), "input": input}),
             )
         }
     }

@@ -2,8 +2,9 @@
 //! conversation begins with the bytes of the shorter one.
 
 use crate::endpoint::Endpoint;
-use crate::http::wire_name;
+use crate::http::{wire_call_id, wire_name};
 use longboat_core::content::{AnsweredCall, Block, Message, Prompt, Reply, ReplyBlock, ToolCall};
+use longboat_core::id::CallId;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -101,8 +102,13 @@ fn call(call: &ToolCall) -> Value {
     // arguments that were refused as such go back empty. The refusal says what was wrong.
     let object = serde_json::from_str::<serde_json::Map<String, Value>>(&call.arguments).is_ok();
     let arguments = if object { call.arguments.as_str() } else { "{}" };
-    json!({"id": call.id, "type": "function",
+    json!({"id": call_id(&call.id), "type": "function",
         "function": {"name": wire_name(&call.name), "arguments": arguments}})
+}
+
+/// How long an id this wire takes (OpenAI's limit); its characters are free.
+fn call_id(id: &CallId) -> String {
+    wire_call_id(id, 40, |_| true)
 }
 
 /// A tool message per result; pictures follow in a user message, since tool messages carry text.
@@ -121,7 +127,9 @@ fn tool_results(results: &[AnsweredCall]) -> Vec<Value> {
             }
         }
         let content = texts.join("\n");
-        messages.push(json!({"role": "tool", "tool_call_id": answered.call, "content": content}));
+        messages.push(
+            json!({"role": "tool", "tool_call_id": call_id(&answered.call), "content": content}),
+        );
     }
     if !pictures.is_empty() {
         messages.push(json!({"role": "user", "content": pictures}));

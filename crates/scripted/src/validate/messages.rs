@@ -201,6 +201,11 @@ fn check_result(block: &Value, place: &str) -> Result<(), String> {
                 let place = format!("{place}.content.{k}");
                 match text(part, "type") {
                     "text" => check_text(part, &place)?,
+                    kind if failed => {
+                        return Err(format!(
+                            "{place}.type: all content must be type \"text\" if is_error is true, not {kind:?}"
+                        ));
+                    }
                     "image" => check_image(part, &place)?,
                     "document" | "search_result" => {}
                     kind => return Err(format!("{place}.type: {kind:?} is not valid in a result")),
