@@ -81,6 +81,8 @@ pub(crate) struct ModelArgs {
 pub(crate) enum WireArg {
     /// OpenAI chat completions, and everything compatible
     OpenaiChat,
+    /// OpenAI responses
+    OpenaiResponses,
     /// Anthropic messages
     Anthropic,
 }
@@ -89,6 +91,7 @@ impl From<WireArg> for Wire {
     fn from(wire: WireArg) -> Self {
         match wire {
             WireArg::OpenaiChat => Self::OpenaiChat,
+            WireArg::OpenaiResponses => Self::OpenaiResponses,
             WireArg::Anthropic => Self::Anthropic,
         }
     }

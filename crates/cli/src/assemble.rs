@@ -146,6 +146,7 @@ pub(crate) fn choose_model(config: &Config, args: &ModelArgs) -> Result<ModelNam
     if let (Some(wire), false) = (args.wire, known(&text)) {
         let provider = match Wire::from(wire) {
             Wire::OpenaiChat => "openai",
+            Wire::OpenaiResponses => "openai-responses",
             Wire::Anthropic => "anthropic",
         };
         text = format!("{provider}/{text}");

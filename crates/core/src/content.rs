@@ -60,6 +60,13 @@ pub enum ReasoningSeal {
         /// Opaque to us.
         value: String,
     },
+    /// The sealed thought, beside a summary of it (OpenAI responses `reasoning`).
+    Item {
+        /// The provider's name for it.
+        id: String,
+        /// Opaque to us.
+        sealed: String,
+    },
     /// The thought, unreadable (Anthropic `redacted_thinking`).
     Redacted {
         /// Opaque to us.
@@ -135,6 +142,8 @@ pub enum FinishReason {
 pub enum Wire {
     /// OpenAI chat completions and every compatible server.
     OpenaiChat,
+    /// OpenAI responses.
+    OpenaiResponses,
     /// Anthropic messages.
     Anthropic,
 }

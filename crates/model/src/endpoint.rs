@@ -3,6 +3,7 @@
 use crate::anthropic::Anthropic;
 use crate::http::Connection;
 use crate::openai_chat::OpenaiChat;
+use crate::openai_responses::OpenaiResponses;
 use crate::{DEFAULT_CONTEXT_TOKENS, Model};
 use longboat_core::content::Wire;
 use secrecy::SecretString;
@@ -16,7 +17,7 @@ pub struct Endpoint {
     pub provider: String,
     /// What it speaks.
     pub wire: Wire,
-    /// The URL before `/chat/completions` or `/messages`, such as `https://host/v1`.
+    /// The URL before `/chat/completions`, `/responses` or `/messages`, such as `https://host/v1`.
     pub base_url: String,
     /// The key, if it wants one.
     pub key: Option<SecretString>,
@@ -30,7 +31,8 @@ pub struct Endpoint {
     pub reasoning_effort: Option<String>,
     /// Tokens to think with, on the Anthropic wire.
     pub thinking_tokens: Option<u32>,
-    /// Sends reasoning back on the chat-completions wire, as DeepSeek wants it.
+    /// Sends reasoning back: readable on the chat-completions wire, as DeepSeek wants it, and sealed
+    /// on the responses wire, as OpenAI's reasoning models do.
     pub echo_reasoning: bool,
     /// The context window, in tokens.
     pub context_tokens: u64,
@@ -97,6 +99,7 @@ pub fn connect(endpoint: Endpoint) -> Result<Arc<dyn Model>, EndpointError> {
     let connection = Connection::new(&endpoint)?;
     Ok(match endpoint.wire {
         Wire::OpenaiChat => Arc::new(OpenaiChat::new(connection, endpoint)),
+        Wire::OpenaiResponses => Arc::new(OpenaiResponses::new(connection, endpoint)),
         Wire::Anthropic => Arc::new(Anthropic::new(connection, endpoint)),
     })
 }

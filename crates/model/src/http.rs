@@ -91,6 +91,7 @@ impl Connection {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, EndpointError> {
         let path = match endpoint.wire {
             Wire::OpenaiChat => "chat/completions",
+            Wire::OpenaiResponses => "responses",
             Wire::Anthropic => "messages",
         };
         let base = endpoint.base_url.trim_end_matches('/');
@@ -282,7 +283,7 @@ fn headers(endpoint: &Endpoint) -> Result<HeaderMap, EndpointError> {
     ];
     let key = endpoint.key.as_ref().map(|key| key.expose_secret().trim().to_owned());
     match endpoint.wire {
-        Wire::OpenaiChat => {
+        Wire::OpenaiChat | Wire::OpenaiResponses => {
             all.extend(key.map(|key| ("authorization".to_owned(), format!("Bearer {key}"), true)));
         }
         Wire::Anthropic => {

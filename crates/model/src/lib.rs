@@ -4,6 +4,7 @@ mod anthropic;
 mod endpoint;
 mod http;
 mod openai_chat;
+mod openai_responses;
 mod retry;
 mod sse;
 #[cfg(test)]

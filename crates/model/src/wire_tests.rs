@@ -1,9 +1,10 @@
-//! Both wires without a socket: what goes out, byte for byte, and what a stream becomes wherever it
+//! All wires without a socket: what goes out, byte for byte, and what a stream becomes wherever it
 //! is cut.
 
 use crate::anthropic::{MessageStream, body as anthropic_body};
 use crate::http::{Assembler, Flow, StreamFault};
 use crate::openai_chat::{ChatStream, body as chat_body};
+use crate::openai_responses::{ResponseStream, body as responses_body};
 use crate::sse::SseDecoder;
 use crate::{Endpoint, FaultKind, Watcher};
 use longboat_core::content::{
@@ -237,6 +238,88 @@ fn anthropic_errors_in_the_stream_are_of_a_kind() {
     assert_eq!(fault("invalid_request_error", "prompt is too long: 9"), FaultKind::ContextOverflow);
 }
 
+fn responses_stream() -> String {
+    let item = |index: u64, state: &str, item: serde_json::Value| json!({"type": format!("response.output_item.{state}"), "output_index": index, "item": item});
+    let piece = |index: u64, kind: &str, delta: &str| json!({"type": format!("response.{kind}.delta"), "output_index": index, "delta": delta});
+    let call = |index: u64, id: &str, name: &str| {
+        item(
+            index,
+            "added",
+            json!({"type": "function_call", "call_id": id, "name": name, "arguments": ""}),
+        )
+    };
+    let events = [
+        json!({"type": "response.created", "response": {"status": "in_progress", "output": []}}),
+        item(0, "added", json!({"type": "reasoning", "id": "rs_1", "summary": []})),
+        piece(0, "reasoning_summary_text", "h"),
+        piece(0, "reasoning_summary_text", "m"),
+        item(
+            0,
+            "done",
+            json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "SEALED",
+            "summary": [{"type": "summary_text", "text": "hm"}]}),
+        ),
+        item(1, "added", json!({"type": "message", "content": []})),
+        json!({"type": "response.content_part.added", "output_index": 1, "part": {"type": "output_text", "text": ""}}),
+        piece(1, "output_text", "sü"),
+        piece(1, "output_text", "ß"),
+        call(2, "c1", "read"),
+        call(3, "c2", "list"),
+        piece(2, "function_call_arguments", "{\"p\":"),
+        piece(3, "function_call_arguments", "{}"),
+        piece(2, "function_call_arguments", "1}"),
+        json!({"type": "response.some_news", "about": "nothing"}),
+        json!({"type": "response.completed", "response": {"status": "completed", "output": [],
+            "usage": {"input_tokens": 130, "input_tokens_details": {"cached_tokens": 100},
+                "output_tokens": 7, "output_tokens_details": {"reasoning_tokens": 3}}}}),
+    ];
+    events.iter().map(|event| format!("event: x\ndata: {event}\n\n")).collect()
+}
+
+#[test]
+fn responses_thoughts_text_and_calls_come_whole_wherever_the_stream_is_cut() {
+    let seal = ReasoningSeal::Item { id: "rs_1".to_owned(), sealed: "SEALED".to_owned() };
+    let expected = Reply {
+        wire: Wire::OpenaiResponses,
+        blocks: vec![
+            ReplyBlock::Reasoning { text: "hm".to_owned(), seal: Some(seal) },
+            text("süß"),
+            call("c1", "read", "{\"p\":1}"),
+            call("c2", "list", "{}"),
+        ],
+        finish: FinishReason::Done,
+        usage: Usage { input: 130, cached: 100, cache_write: 0, output: 7, reasoning: 3 },
+    };
+    check::<ResponseStream>(&responses_stream(), &expected);
+}
+
+#[test]
+fn responses_ends_and_errors_are_told_apart() {
+    let over = |kind: &str, response: serde_json::Value| {
+        let event = json!({"type": kind, "response": response});
+        play::<ResponseStream>(&[sse(&[event]).as_bytes()])
+    };
+    let cut =
+        |reason: &str| json!({"status": "incomplete", "incomplete_details": {"reason": reason}});
+    let finish = |reason| over("response.incomplete", cut(reason)).unwrap().finish;
+    assert_eq!(finish("max_output_tokens"), FinishReason::Length);
+    assert_eq!(finish("content_filter"), FinishReason::ContentFilter);
+    let failed = |code: &str| {
+        let error = json!({"code": code, "message": "said"});
+        over("response.failed", json!({"status": "failed", "error": error})).unwrap_err().kind
+    };
+    assert_eq!(failed("server_error"), FaultKind::Retryable { after: None });
+    assert_eq!(failed("context_length_exceeded"), FaultKind::ContextOverflow);
+    assert_eq!(failed("invalid_request_error"), FaultKind::Fatal);
+    let plain = json!({"type": "error", "code": "rate_limit_exceeded", "message": "slow down"});
+    let fault = play::<ResponseStream>(&[sse(&[plain]).as_bytes()]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Retryable { after: None });
+    assert!(fault.what.contains("slow down"), "{}", fault.what);
+    let nested = json!({"type": "error", "error": {"code": "insufficient_quota", "message": "no"}});
+    let fault = play::<ResponseStream>(&[sse(&[nested]).as_bytes()]).unwrap_err();
+    assert!(fault.what.contains("insufficient_quota"), "{}", fault.what);
+}
+
 fn rich_prompt() -> Prompt {
     let reply = |wire, blocks| {
         let (finish, usage) = (FinishReason::Done, Usage::default());
@@ -306,6 +389,12 @@ fn the_chat_request_of_a_rich_prompt() {
 }
 
 #[test]
+fn the_responses_request_of_a_rich_prompt() {
+    let endpoint = endpoint(Wire::OpenaiResponses);
+    insta::assert_snapshot!(pretty(&responses_body(&endpoint, &rich_prompt())));
+}
+
+#[test]
 fn the_anthropic_request_of_a_rich_prompt() {
     insta::assert_snapshot!(pretty(&anthropic_body(&endpoint(Wire::Anthropic), &rich_prompt())));
 }
@@ -317,6 +406,12 @@ fn p19_a_longer_conversation_begins_with_the_bytes_of_the_shorter_one() {
         let shorter = Prompt { messages: whole.messages[..most].to_vec(), ..whole.clone() };
         let shorter = chat_body(&endpoint(Wire::OpenaiChat), &shorter);
         let longer = chat_body(&endpoint(Wire::OpenaiChat), &whole);
+        assert!(longer.starts_with(shorter.trim_end_matches("]}")), "at {most}");
+    }
+    for most in 1..whole.messages.len() {
+        let shorter = Prompt { messages: whole.messages[..most].to_vec(), ..whole.clone() };
+        let shorter = responses_body(&endpoint(Wire::OpenaiResponses), &shorter);
+        let longer = responses_body(&endpoint(Wire::OpenaiResponses), &whole);
         assert!(longer.starts_with(shorter.trim_end_matches("]}")), "at {most}");
     }
     // On the other wire the breakpoint on the last block moves on; without it, the same holds.

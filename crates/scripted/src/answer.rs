@@ -6,7 +6,7 @@ use crate::exchange::{Exchange, tokens};
 use crate::play::{self, Body, CutShort, End};
 use crate::script::{Fault, Step};
 use crate::stage::{Refused, Stage};
-use crate::{anthropic, fill, openai, recall, sse, validate};
+use crate::{anthropic, fill, openai, recall, responses, sse, validate};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
@@ -31,13 +31,14 @@ pub(crate) async fn answer(
     let anthropic = request.headers().contains_key("anthropic-version");
     let wire = match request.uri().path() {
         "/v1/chat/completions" => WireName::OpenaiChat,
+        "/v1/responses" => WireName::OpenaiResponses,
         "/v1/messages" => WireName::Anthropic,
         _ if anthropic => WireName::Anthropic,
         _ => WireName::OpenaiChat,
     };
     let method = match request.uri().path() {
         "/v1/models" => Method::GET,
-        "/v1/chat/completions" | "/v1/messages" => Method::POST,
+        "/v1/chat/completions" | "/v1/responses" | "/v1/messages" => Method::POST,
         path => return Ok(failure(wire, 404, &format!("there is nothing at {path}"))),
     };
     if request.method() != method {
@@ -56,7 +57,7 @@ pub(crate) async fn answer(
             stage.script.models.as_slice()
         };
         let models = match wire {
-            WireName::OpenaiChat => openai::models(names),
+            WireName::OpenaiChat | WireName::OpenaiResponses => openai::models(names),
             WireName::Anthropic => anthropic::models(names),
         };
         return Ok(json(200, &models));
@@ -173,6 +174,7 @@ fn faulty(
         Fault::ErrorEvent { kind, message } => {
             let error = match wire {
                 WireName::OpenaiChat => openai::error(kind, message),
+                WireName::OpenaiResponses => responses::error(kind, message),
                 WireName::Anthropic => anthropic::error(kind, message),
             };
             if !exchange.stream {
@@ -204,6 +206,7 @@ fn played(
     }
     let whole = match wire {
         WireName::OpenaiChat => openai::whole(&exchange, step),
+        WireName::OpenaiResponses => responses::whole(&exchange, step),
         WireName::Anthropic => anthropic::whole(&exchange, step),
     };
     let pieces = (vec![], vec![Bytes::from(whole.to_string())]);
@@ -213,6 +216,7 @@ fn played(
 fn events(wire: WireName, exchange: &Exchange, step: &Step) -> sse::Reply {
     match wire {
         WireName::OpenaiChat => openai::events(exchange, step),
+        WireName::OpenaiResponses => responses::events(exchange, step),
         WireName::Anthropic => anthropic::events(exchange, step),
     }
 }
@@ -225,7 +229,7 @@ fn streamed(body: Body) -> Response<Body> {
 
 fn overflow(wire: WireName, input: u64, most: u64) -> Response<Body> {
     let error = match wire {
-        WireName::OpenaiChat => openai::overflow(input, most),
+        WireName::OpenaiChat | WireName::OpenaiResponses => openai::overflow(input, most),
         WireName::Anthropic => anthropic::overflow(input, most),
     };
     json(400, &error)
@@ -233,7 +237,7 @@ fn overflow(wire: WireName, input: u64, most: u64) -> Response<Body> {
 
 fn failure(wire: WireName, status: u16, message: &str) -> Response<Body> {
     let error = match wire {
-        WireName::OpenaiChat => openai::status_error(status, message),
+        WireName::OpenaiChat | WireName::OpenaiResponses => openai::status_error(status, message),
         WireName::Anthropic => anthropic::status_error(status, message),
     };
     json(status, &error)
@@ -257,7 +261,7 @@ fn brought_key(wire: WireName, headers: &HeaderMap) -> Option<&str> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || text("authorization")?.strip_prefix("Bearer ");
     match wire {
-        WireName::OpenaiChat => bearer(),
+        WireName::OpenaiChat | WireName::OpenaiResponses => bearer(),
         WireName::Anthropic => text("x-api-key").or_else(bearer),
     }
 }

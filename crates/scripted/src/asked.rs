@@ -10,6 +10,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub enum WireName {
     /// Chat completions.
     OpenaiChat,
+    /// OpenAI responses.
+    OpenaiResponses,
     /// Anthropic messages.
     Anthropic,
 }
@@ -24,7 +26,7 @@ pub(crate) const SUMMED_UP: (&str, &str) = ("[", " replies of the script were su
 pub(crate) struct Asked {
     pub(crate) system: String,
     pub(crate) stream: bool,
-    /// Whether a stream tells what was used; Anthropic's always does.
+    /// Whether a chat stream tells what was used; the others always do.
     pub(crate) include_usage: bool,
     pub(crate) model: String,
     /// The conversation, from the oldest.
@@ -56,9 +58,10 @@ pub(crate) struct PromptBytes {
 
 impl Asked {
     pub(crate) fn read(wire: WireName, body: &Value) -> Self {
-        let messages = items(body.get("messages"));
+        let messages = items(body.get("messages").or(body.get("input")));
         let system = match wire {
             WireName::Anthropic => body.get("system").map(text_of).unwrap_or_default(),
+            WireName::OpenaiResponses => text(body, "instructions").to_owned(),
             WireName::OpenaiChat => messages
                 .iter()
                 .filter(|message| ["system", "developer"].contains(&text(message, "role")))
@@ -70,6 +73,7 @@ impl Asked {
         for message in messages {
             match wire {
                 WireName::OpenaiChat => conversation.chat(message),
+                WireName::OpenaiResponses => conversation.responses(message),
                 WireName::Anthropic => conversation.anthropic(message),
             }
         }
@@ -123,6 +127,8 @@ struct Conversation {
     turns: Vec<Turn>,
     /// Which tool each call called.
     names: HashMap<String, String>,
+    /// Whether the last item was part of a reply.
+    replying: bool,
 }
 
 impl Conversation {
@@ -159,11 +165,35 @@ impl Conversation {
         self.tell(content);
     }
 
+    /// One item: those that stand together on the model's side are one reply.
+    fn responses(&mut self, item: &Value) {
+        let kind = text(item, "type");
+        if kind == "function_call_output" {
+            let output = item.get("output").unwrap_or(&Value::Null);
+            self.replying = false;
+            self.result(text(item, "call_id"), output);
+            return;
+        }
+        if text(item, "role") == "user" {
+            self.replying = false;
+            self.tell(item.get("content").unwrap_or(&Value::Null));
+            return;
+        }
+        if !std::mem::replace(&mut self.replying, true) {
+            self.turns.push(Turn::Replied);
+        }
+        if kind == "function_call" {
+            self.called(text(item, "call_id"), text(item, "name"));
+        }
+    }
+
     fn tell(&mut self, content: &Value) {
         if let Value::String(text) = content {
             self.turns.push(Turn::Told(text.clone()));
         }
-        let texts = items(Some(content)).iter().filter(|part| text(part, "type") == "text");
+        let texts = items(Some(content))
+            .iter()
+            .filter(|part| matches!(text(part, "type"), "text" | "input_text"));
         self.turns.extend(texts.map(|part| Turn::Told(text(part, "text").to_owned())));
     }
 
@@ -183,12 +213,12 @@ impl PromptBytes {
         for tool in items(body.get("tools")) {
             prompt.add(tool);
         }
-        match body.get("system") {
+        match body.get("system").or(body.get("instructions")) {
             Some(Value::Array(blocks)) => blocks.iter().for_each(|block| prompt.add(block)),
             Some(text) => prompt.add(text),
             None => {}
         }
-        for message in items(body.get("messages")) {
+        for message in items(body.get("messages").or(body.get("input"))) {
             match message.get("content") {
                 Some(Value::Array(blocks)) => blocks.iter().for_each(|block| prompt.add(block)),
                 _ => prompt.add(message),

@@ -34,6 +34,7 @@ mod fill;
 mod openai;
 mod play;
 mod recall;
+mod responses;
 mod script;
 mod server;
 mod sse;

@@ -2,7 +2,7 @@
 
 use crate::exchange::{Exchange, arguments, deltas};
 use crate::script::{Call, Step};
-use crate::sse::{Event, Reply};
+use crate::sse::{Event, Reply, in_turn};
 use serde_json::{Value, json};
 
 /// A moment that all answers name; the server has no clock.
@@ -55,19 +55,6 @@ fn call_deltas(exchange: &Exchange, step: &Step, call: &Call, index: usize) -> V
     let pieces = deltas(&text, step).into_iter();
     parts.extend(pieces.map(|piece| json!({"index": index, "function": {"arguments": piece}})));
     parts
-}
-
-/// The first of each, then the second of each, and so on.
-fn in_turn(lists: Vec<Vec<Value>>) -> Vec<Value> {
-    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
-    let mut all = Vec::new();
-    loop {
-        let round: Vec<Value> = lists.iter_mut().filter_map(Iterator::next).collect();
-        if round.is_empty() {
-            return all;
-        }
-        all.extend(round);
-    }
 }
 
 /// An answer without streaming.

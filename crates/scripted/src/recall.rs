@@ -14,7 +14,11 @@ pub(crate) fn recalled(mut step: Step, request: &Value) -> Step {
             .filter_map(|(name, value)| Some((name.clone(), field(value)?.to_owned())))
             .collect();
         for (name, field) in wanted {
-            match request.get("messages").and_then(|messages| newest(messages, &field)) {
+            match request
+                .get("messages")
+                .or(request.get("input"))
+                .and_then(|messages| newest(messages, &field))
+            {
                 Some(value) => drop(arguments.insert(name, value)),
                 None => drop(arguments.remove(&name)),
             }
@@ -39,8 +43,9 @@ fn newest(value: &Value, field: &str) -> Option<Value> {
         Value::Array(items) => items.iter().rev().find_map(|item| newest(item, field)),
         Value::Object(fields) => {
             // What the model called with itself is no news to it.
-            let told =
-                fields.iter().filter(|(name, _)| !["tool_calls", "input"].contains(&name.as_str()));
+            let told = fields
+                .iter()
+                .filter(|(name, _)| !["tool_calls", "input", "arguments"].contains(&name.as_str()));
             told.filter_map(|(_, value)| newest(value, field)).next_back()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,

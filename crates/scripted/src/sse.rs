@@ -21,6 +21,19 @@ pub(crate) struct Reply {
     pub(crate) rest: Vec<Event>,
 }
 
+/// The first of each, then the second of each, and so on.
+pub(crate) fn in_turn<T>(lists: Vec<Vec<T>>) -> Vec<T> {
+    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
+    let mut all = Vec::new();
+    loop {
+        let round: Vec<T> = lists.iter_mut().filter_map(Iterator::next).collect();
+        if round.is_empty() {
+            return all;
+        }
+        all.extend(round);
+    }
+}
+
 /// The bytes of events, in the pieces in which a step sends them.
 pub(crate) fn pieces(wire: WireName, step: &Step, events: &[Event]) -> Vec<Bytes> {
     let events = events.iter().map(|event| encoded(wire, step, event));
@@ -37,12 +50,16 @@ fn encoded(wire: WireName, step: &Step, event: &Event) -> String {
     let Event { kind, text } = event;
     let (mut encoded, alive) = match wire {
         WireName::OpenaiChat => (format!("data: {text}\n\n"), ": keep-alive\n\n"),
+        WireName::OpenaiResponses => {
+            (format!("event: {kind}\ndata: {text}\n\n"), ": keep-alive\n\n")
+        }
         WireName::Anthropic => (
             format!("event: {kind}\ndata: {text}\n\n"),
             ": keep-alive\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n",
         ),
     };
-    if step.keep_alive && text != "[DONE]" && kind != "message_stop" {
+    let last = ["message_stop", "response.completed", "response.incomplete"];
+    if step.keep_alive && text != "[DONE]" && !last.contains(&kind.as_str()) {
         encoded.push_str(alive);
     }
     // JSON has no line breaks of its own.

@@ -4,6 +4,7 @@
 
 mod chat;
 mod messages;
+mod responses;
 
 use crate::asked::{WireName, text};
 use serde_json::{Map, Value};
@@ -20,6 +21,7 @@ pub(crate) fn check(wire: WireName, body: &Value) -> Result<(), String> {
     }
     match wire {
         WireName::OpenaiChat => chat::check(fields),
+        WireName::OpenaiResponses => responses::check(fields),
         WireName::Anthropic => messages::check(fields),
     }
 }

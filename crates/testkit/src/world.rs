@@ -60,8 +60,8 @@ impl Clock for CountingClock {
     }
 }
 
-/// Finds every model at the scripted server: `anthropic` over that wire, all others over chat
-/// completions, but for `missing`.
+/// Finds every model at the scripted server: `anthropic` and `responses` over those wires, all others
+/// over chat completions, but for `missing`.
 #[derive(Debug)]
 struct ScriptedModels(String, u64);
 
@@ -71,9 +71,14 @@ impl Models for ScriptedModels {
         if name == "missing" {
             return Err(missing("it is not configured".to_owned()));
         }
-        let wire = if name == "anthropic" { Wire::Anthropic } else { Wire::OpenaiChat };
+        let wire = match name {
+            "anthropic" => Wire::Anthropic,
+            "responses" => Wire::OpenaiResponses,
+            _ => Wire::OpenaiChat,
+        };
         let mut endpoint = Endpoint::new("scripted", wire, &self.0, name);
         endpoint.idle_timeout = Duration::from_secs(30);
+        endpoint.echo_reasoning = wire == Wire::OpenaiResponses;
         endpoint.context_tokens = self.1;
         connect(endpoint).map_err(|error| missing(error.to_string()))
     }

@@ -80,63 +80,43 @@ impl ModelName {
     }
 }
 
+const OPENAI: &str = "https://api.openai.com/v1";
+const ANTHROPIC: &str = "https://api.anthropic.com/v1";
+const DEEPSEEK: &str = "https://api.deepseek.com/v1";
+const OPENROUTER: &str = "https://openrouter.ai/api/v1";
+
 /// The providers that need no file.
 pub(super) fn built_in(environment: &Environment) -> BTreeMap<String, Provider> {
-    let with = |wire, base_url: &str, key: Option<&str>, beginnings, echo: bool| Provider {
-        wire,
-        base_url: base_url.to_owned(),
-        key_env: key.map(str::to_owned),
-        key: key.and_then(|key| environment.get(key)).map(SecretString::from),
-        beginnings,
-        // What its present models take.
-        context_tokens: (wire == Wire::Anthropic).then_some(200_000),
-        section: ProviderSection { echo_reasoning: Some(echo), ..ProviderSection::default() },
-    };
+    let with =
+        |wire, base_url: &str, key: Option<&str>, beginnings: &'static [_], echo: bool| Provider {
+            wire,
+            base_url: base_url.to_owned(),
+            key_env: key.map(str::to_owned),
+            key: key.and_then(|key| environment.get(key)).map(SecretString::from),
+            beginnings,
+            // What its present models take.
+            context_tokens: (wire == Wire::Anthropic).then_some(200_000),
+            section: ProviderSection { echo_reasoning: Some(echo), ..ProviderSection::default() },
+        };
+    let openai: &[&str] = &["gpt-", "o1", "o3", "o4", "chatgpt-"];
+    let (chat, responses) = (Wire::OpenaiChat, Wire::OpenaiResponses);
     let mut providers = BTreeMap::from([
-        (
-            "openai",
-            with(
-                Wire::OpenaiChat,
-                "https://api.openai.com/v1",
-                Some("OPENAI_API_KEY"),
-                &["gpt-", "o1", "o3", "o4", "chatgpt-"],
-                false,
-            ),
-        ),
+        ("openai", with(chat, OPENAI, Some("OPENAI_API_KEY"), openai, false)),
+        ("openai-responses", with(responses, OPENAI, Some("OPENAI_API_KEY"), &[], true)),
         (
             "anthropic",
-            with(
-                Wire::Anthropic,
-                "https://api.anthropic.com/v1",
-                Some("ANTHROPIC_API_KEY"),
-                &["claude-"],
-                false,
-            ),
+            with(Wire::Anthropic, ANTHROPIC, Some("ANTHROPIC_API_KEY"), &["claude-"], false),
         ),
-        (
-            "deepseek",
-            with(
-                Wire::OpenaiChat,
-                "https://api.deepseek.com/v1",
-                Some("DEEPSEEK_API_KEY"),
-                &["deepseek-"],
-                true,
-            ),
-        ),
-        (
-            "openrouter",
-            with(
-                Wire::OpenaiChat,
-                "https://openrouter.ai/api/v1",
-                Some("OPENROUTER_API_KEY"),
-                &[],
-                false,
-            ),
-        ),
-        ("ollama", with(Wire::OpenaiChat, "http://127.0.0.1:11434/v1", None, &[], false)),
-        ("llamacpp", with(Wire::OpenaiChat, "http://127.0.0.1:8080/v1", None, &[], false)),
+        ("deepseek", with(chat, DEEPSEEK, Some("DEEPSEEK_API_KEY"), &["deepseek-"], true)),
+        ("openrouter", with(chat, OPENROUTER, Some("OPENROUTER_API_KEY"), &[], false)),
+        ("ollama", with(chat, "http://127.0.0.1:11434/v1", None, &[], false)),
+        ("llamacpp", with(chat, "http://127.0.0.1:8080/v1", None, &[], false)),
     ]);
-    for (name, variable) in [("openai", "OPENAI_BASE_URL"), ("anthropic", "ANTHROPIC_BASE_URL")] {
+    for (name, variable) in [
+        ("openai", "OPENAI_BASE_URL"),
+        ("openai-responses", "OPENAI_BASE_URL"),
+        ("anthropic", "ANTHROPIC_BASE_URL"),
+    ] {
         if let (Some(provider), Some(url)) = (providers.get_mut(name), environment.get(variable)) {
             url.clone_into(&mut provider.base_url);
         }

@@ -1,7 +1,7 @@
 //! A run to its end: what it prints, and where.
 
 use super::place::{Place, send, spawn, step, wait};
-use longboat_scripted::{Agent, Hold, Step};
+use longboat_scripted::{Agent, Hold, Step, WireName};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -40,19 +40,18 @@ async fn the_answer_goes_to_standard_output_and_progress_to_standard_error() {
 }
 
 #[tokio::test]
-async fn both_wires_do_the_same_job() {
-    let place = Place::of(team()).await;
-    let mut command = place.command(&["run", "go", "--model", "anthropic/scripted"]);
-    command.env("LONGBOAT_BASE_URL", place.server.base_url());
-    let ended = place.end(command).await;
-    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "All done.\n"), "{}", ended.err);
-    assert!(
-        place
-            .server
-            .requests()
-            .iter()
-            .all(|seen| seen.wire == longboat_scripted::WireName::Anthropic)
-    );
+async fn every_wire_does_the_same_job() {
+    for (model, wire) in [
+        ("anthropic/scripted", WireName::Anthropic),
+        ("openai-responses/scripted", WireName::OpenaiResponses),
+    ] {
+        let place = Place::of(team()).await;
+        let mut command = place.command(&["run", "go", "--model", model]);
+        command.env("LONGBOAT_BASE_URL", place.server.base_url());
+        let ended = place.end(command).await;
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), "All done.\n"), "{}", ended.err);
+        assert!(place.server.requests().iter().all(|seen| seen.wire == wire));
+    }
 }
 
 #[tokio::test]

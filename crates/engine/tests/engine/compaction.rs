@@ -43,7 +43,8 @@ fn summaries(logs: &Logs, session: &str) -> Vec<(Summarizer, String)> {
 
 fn messages(body: &str) -> Vec<Value> {
     let request: Value = serde_json::from_str(body).unwrap();
-    let all = request["messages"].as_array().unwrap().clone();
+    let all = request.get("messages").or(request.get("input")).and_then(Value::as_array);
+    let all = all.unwrap().clone();
     all.into_iter().filter(|message| message["role"] != "system").collect()
 }
 
@@ -55,7 +56,7 @@ fn overflows(world: &World) -> usize {
 
 #[tokio::test]
 async fn a_conversation_is_summed_up_before_its_model_overflows() {
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         let world = narrow(vec![lead(long(40))]).await.taking(WINDOW);
         let (end, logs) = world.run(model).await;
         assert_eq!(end.lead, Some(TurnOutcome::Completed), "{model}: {end:?}");
@@ -79,7 +80,7 @@ async fn a_conversation_is_summed_up_before_its_model_overflows() {
 
 #[tokio::test]
 async fn a_provider_that_finds_a_conversation_too_long_gets_a_summary_and_the_turn_goes_on() {
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         // Nothing here says how narrow the server is.
         let world = narrow(vec![lead(long(40))]).await;
         let (end, logs) = world.run(model).await;

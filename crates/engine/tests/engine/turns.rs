@@ -9,8 +9,8 @@ use longboat_testkit::{World, follow, say, until};
 use serde_json::json;
 
 #[tokio::test]
-async fn p14_an_interrupt_makes_the_next_request_valid_on_both_wires() {
-    for model in ["chat", "anthropic"] {
+async fn p14_an_interrupt_makes_the_next_request_valid_on_every_wire() {
+    for model in ["chat", "responses", "anthropic"] {
         // Three calls: two are answered, one waits when the turn is cancelled.
         let busy = look().and_call("list_agents", json!({})).and_call("wait_agent", json!({}));
         let world = World::of(vec![
@@ -138,7 +138,7 @@ async fn a_provider_that_fails_for_a_while_is_asked_again_on_both_wires() {
         retry_after: after.map(str::to_owned),
         body: String::new(),
     };
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         let step = Step::text("at last")
             .failing(status(429, Some("0")))
             .failing(Fault::Cut { bytes: 40 })
@@ -158,7 +158,7 @@ async fn p20_a_call_that_makes_no_sense_is_answered_and_the_turn_goes_on() {
         .and_call("send_message", json!("[1]"))
         .and_call("wait_agent", json!({"timeout_ms": 5}))
         .and_call("team_task_get", json!({"task_id": "7"}));
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         let step =
             if model == "chat" { nonsense.clone() } else { Step::call("no_such_tool", json!({})) };
         let world = World::of(vec![Agent::member("lead", vec![step, done()])]).await;
@@ -265,7 +265,7 @@ fn finishing(finish: &str, step: Step) -> Step {
 
 #[tokio::test]
 async fn a_reply_that_was_cut_or_withheld_fails_its_turn_and_is_kept() {
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         for (finish, reason) in
             [("length", "set max_output_tokens higher"), ("content_filter", "withheld")]
         {
@@ -293,7 +293,7 @@ async fn a_call_whose_arguments_were_cut_is_answered_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn an_empty_reply_to_a_prompt_is_asked_for_again_a_few_times() {
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         let world = World::of(vec![Agent::member("lead", vec![Step::text("")])]).await;
         let (end, _) = world.run(model).await;
         let Some(TurnOutcome::Failed { reason }) = end.lead else { panic!("{model}: {end:?}") };
@@ -309,7 +309,7 @@ async fn an_empty_reply_to_a_prompt_is_asked_for_again_a_few_times() {
 
 #[tokio::test]
 async fn p11_of_too_many_calls_the_first_are_run_and_the_others_answered() {
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         let mut many = look();
         for _ in 0..80 {
             many = many.and_call("list_agents", json!({}));
@@ -326,7 +326,7 @@ async fn p11_of_too_many_calls_the_first_are_run_and_the_others_answered() {
 
 #[tokio::test]
 async fn p19_each_request_finds_nearly_all_of_the_one_before_in_the_providers_cache() {
-    for model in ["chat", "anthropic"] {
+    for model in ["chat", "responses", "anthropic"] {
         let steps = vec![look(), look().and_call("list_agents", json!({})), done(), look(), done()];
         let world = World::of(vec![Agent::member("lead", steps)]).await;
         let life = world.live();

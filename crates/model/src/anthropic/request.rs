@@ -145,6 +145,7 @@ fn reply_block(wire: Wire, block: &ReplyBlock) -> Option<Value> {
             ReasoningSeal::Redacted { value } => {
                 Some(json!({"type": "redacted_thinking", "data": value}))
             }
+            ReasoningSeal::Item { .. } => None,
         },
         ReplyBlock::Reasoning { .. } => None,
         ReplyBlock::ToolCall(call) => {

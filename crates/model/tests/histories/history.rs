@@ -46,7 +46,7 @@ pub(crate) enum Act {
 /// What a model says.
 #[derive(Debug, Clone)]
 pub(crate) struct Spoken {
-    other_wire: bool,
+    wire: u8,
     thought: Option<(String, u8)>,
     text: Option<String>,
     calls: Vec<(u8, u8, u8)>,
@@ -69,15 +69,15 @@ fn spoken() -> impl Strategy<Value = Spoken> {
     let call = (0_u8..4, 0_u8..5, 0_u8..6);
     let thought = proptest::option::weighted(0.3, (words(), 0_u8..3));
     let parts = (
-        any::<bool>(),
+        0_u8..3,
         thought,
         proptest::option::of(words()),
         prop::collection::vec(call, 0..4),
         proptest::option::weighted(0.2, words()),
         0_u8..8,
     );
-    parts.prop_map(|(other_wire, thought, text, calls, last_text, finish)| Spoken {
-        other_wire,
+    parts.prop_map(|(wire, thought, text, calls, last_text, finish)| Spoken {
+        wire,
         thought,
         text,
         calls,
@@ -309,12 +309,16 @@ impl History {
 
 impl Spoken {
     fn reply(&self) -> Reply {
-        let wire = if self.other_wire { Wire::OpenaiChat } else { Wire::Anthropic };
+        let wires = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic];
+        let wire = wires[usize::from(self.wire)];
         let mut blocks = Vec::new();
         if let Some((text, seal)) = &self.thought {
             let value = "c2VhbA==".to_owned();
             let seal = match seal {
                 0 => None,
+                1 if wire == Wire::OpenaiResponses => {
+                    Some(ReasoningSeal::Item { id: "rs_1".to_owned(), sealed: value })
+                }
                 1 => Some(ReasoningSeal::Signature { value }),
                 _ => Some(ReasoningSeal::Redacted { value }),
             };

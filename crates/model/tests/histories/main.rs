@@ -21,7 +21,7 @@ use proptest::test_runner::{TestCaseError, TestRunner};
 use std::sync::Arc;
 
 /// All wires there are.
-const WIRES: [Wire; 2] = [Wire::OpenaiChat, Wire::Anthropic];
+const WIRES: [Wire; 3] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic];
 
 struct Unwatched;
 

@@ -3,7 +3,8 @@
 use longboat_scripted::{Agent, Script, Server, Step, WireName};
 use serde_json::{Value, json};
 
-pub(crate) const WIRES: [WireName; 2] = [WireName::OpenaiChat, WireName::Anthropic];
+pub(crate) const WIRES: [WireName; 3] =
+    [WireName::OpenaiChat, WireName::OpenaiResponses, WireName::Anthropic];
 
 pub(crate) async fn serving(agents: Vec<Agent>) -> Server {
     Server::start(Script::of(agents), 0).await.unwrap()
@@ -30,6 +31,9 @@ pub(crate) fn with_messages(wire: WireName, system: &str, mut messages: Vec<Valu
             messages.insert(0, json!({"role": "system", "content": system}));
             json!({"model": "m", "stream": true, "messages": messages})
         }
+        WireName::OpenaiResponses => {
+            json!({"model": "m", "stream": true, "instructions": system, "input": messages})
+        }
         WireName::Anthropic => json!({"model": "m", "max_tokens": 100, "stream": true,
             "system": system, "messages": messages,
             "tools": [{"name": "x", "input_schema": {"type": "object"}}]}),
@@ -39,12 +43,13 @@ pub(crate) fn with_messages(wire: WireName, system: &str, mut messages: Vec<Valu
 pub(crate) fn post(server: &Server, wire: WireName, body: &Value) -> reqwest::RequestBuilder {
     let path = match wire {
         WireName::OpenaiChat => "chat/completions",
+        WireName::OpenaiResponses => "responses",
         WireName::Anthropic => "messages",
     };
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = client.post(format!("{}/{path}", server.base_url())).body(body.to_string());
     match wire {
-        WireName::OpenaiChat => request,
+        WireName::OpenaiChat | WireName::OpenaiResponses => request,
         WireName::Anthropic => request.header("anthropic-version", "2023-06-01"),
     }
 }
@@ -85,6 +90,7 @@ pub(crate) fn said(wire: WireName, stream: &str) -> String {
     let events = events(stream);
     let texts = events.iter().filter_map(|event| match wire {
         WireName::OpenaiChat => event["choices"][0]["delta"]["content"].as_str(),
+        WireName::OpenaiResponses => event["delta"].as_str(),
         WireName::Anthropic => event["delta"]["text"].as_str(),
     });
     texts.collect()

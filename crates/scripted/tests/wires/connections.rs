@@ -68,11 +68,13 @@ async fn a_key_is_wanted_and_never_remembered() {
         assert_eq!(status, 401);
         let error: Value = serde_json::from_str(&error).unwrap();
         match wire {
-            WireName::OpenaiChat => assert_eq!(error["error"]["code"], "invalid_api_key"),
+            WireName::OpenaiChat | WireName::OpenaiResponses => {
+                assert_eq!(error["error"]["code"], "invalid_api_key");
+            }
             WireName::Anthropic => assert_eq!(error["error"]["type"], "authentication_error"),
         }
         let (name, prefix) = match wire {
-            WireName::OpenaiChat => ("authorization", "Bearer "),
+            WireName::OpenaiChat | WireName::OpenaiResponses => ("authorization", "Bearer "),
             WireName::Anthropic => ("x-api-key", ""),
         };
         for (key, expected) in [("k2", 401), ("k1", 200)] {
@@ -92,7 +94,8 @@ async fn what_no_provider_would_take_is_refused_and_remembered_apart() {
     let server = stepping(vec![]).await;
     for wire in WIRES {
         let mut body = request(wire, "s", 0);
-        body["messages"] = json!([{"role": "robot", "content": "x"}]);
+        let said = if wire == WireName::OpenaiResponses { "input" } else { "messages" };
+        body[said] = json!([{"role": "robot", "content": "x"}]);
         let (status, error) = ask(&server, wire, &body).await;
         assert_eq!(status, 400);
         let error: Value = serde_json::from_str(&error).unwrap();
@@ -113,7 +116,7 @@ async fn what_no_provider_would_take_is_refused_and_remembered_apart() {
     assert_eq!(response.status(), 400);
     assert!(response.text().await.unwrap().contains("anthropic-version"));
     assert_eq!(server.requests(), []);
-    assert_eq!(server.refusals().len(), 4);
+    assert_eq!(server.refusals().len(), 5);
 }
 
 #[tokio::test]
@@ -158,7 +161,7 @@ fn address(server: &Server) -> String {
 async fn elsewhere_and_otherwise_is_refused() {
     let server = stepping(vec![]).await;
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let elsewhere = client.post(format!("{}/responses", server.base_url())).send().await.unwrap();
+    let elsewhere = client.post(format!("{}/completions", server.base_url())).send().await.unwrap();
     assert_eq!(elsewhere.status(), 404);
     let got = client.get(format!("{}/messages", server.base_url())).send().await.unwrap();
     assert_eq!(got.status(), 405);

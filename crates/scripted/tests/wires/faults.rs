@@ -88,6 +88,10 @@ async fn a_stream_can_break_after_an_error_event() {
                 "data: {\"error\":{\"code\":null,\"message\":\"Overloaded\",\"param\":null,\
                  \"type\":\"overloaded_error\"}}\n\n"
             }
+            WireName::OpenaiResponses => {
+                "event: error\ndata: {\"code\":\"overloaded_error\",\"message\":\"Overloaded\",\
+                 \"param\":null,\"type\":\"error\"}\n\n"
+            }
             WireName::Anthropic => {
                 "event: error\ndata: {\"error\":{\"message\":\"Overloaded\",\
                  \"type\":\"overloaded_error\"},\"type\":\"error\"}\n\n"
@@ -142,10 +146,9 @@ async fn any_bytes_can_come_instead_of_a_reply() {
 #[tokio::test]
 async fn a_request_can_be_too_long_for_the_model() {
     for wire in WIRES {
-        let words = if wire == WireName::OpenaiChat {
-            "context_length_exceeded"
-        } else {
-            "prompt is too long"
+        let words = match wire {
+            WireName::OpenaiChat | WireName::OpenaiResponses => "context_length_exceeded",
+            WireName::Anthropic => "prompt is too long",
         };
         let server = stepping(vec![Step::text("x").failing(Fault::ContextOverflow)]).await;
         let (status, error) = ask(&server, wire, &request(wire, "s", 0)).await;

@@ -70,6 +70,11 @@ async fn texts_and_arguments_take_what_the_request_tells_or_say_what_is_missing(
                     "type": "function", "function": {"name": "x", "arguments": "{}"}}]}),
                 json!({"role": "tool", "tool_call_id": "c", "content": result}),
             ],
+            WireName::OpenaiResponses => vec![
+                json!({"role": "user", "content": "[message m5 from b]\nhi"}),
+                json!({"type": "function_call", "call_id": "c", "name": "x", "arguments": "{}"}),
+                json!({"type": "function_call_output", "call_id": "c", "output": result}),
+            ],
             WireName::Anthropic => vec![
                 json!({"role": "user", "content": "[message m5 from b]\nhi"}),
                 json!({"role": "assistant", "content":
@@ -88,6 +93,11 @@ async fn texts_and_arguments_take_what_the_request_tells_or_say_what_is_missing(
                 let message = &answer["choices"][0]["message"];
                 let arguments = message["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
                 (message["content"].clone(), serde_json::from_str(arguments).unwrap())
+            }
+            WireName::OpenaiResponses => {
+                let output = &answer["output"];
+                let arguments = output[1]["arguments"].as_str().unwrap();
+                (output[0]["content"][0]["text"].clone(), serde_json::from_str(arguments).unwrap())
             }
             WireName::Anthropic => {
                 (answer["content"][0]["text"].clone(), answer["content"][1]["input"].clone())
