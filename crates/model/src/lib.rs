@@ -2,6 +2,8 @@
 
 mod anthropic;
 mod endpoint;
+#[cfg(test)]
+mod fuzz_tests;
 mod http;
 mod openai_chat;
 mod openai_responses;

@@ -91,7 +91,7 @@ pub struct Step {
     pub forever: bool,
     /// Bytes of one delta, roughly; 24 when 0.
     pub chunk_bytes: usize,
-    /// Sends the deltas of all calls in turn, as some servers do; chat completions only.
+    /// Sends the deltas of all calls in turn, as some servers do; on OpenAI's wires only.
     pub interleaved: bool,
     /// Sends what keeps a connection alive after every event: a comment, and a ping where the wire
     /// has one.
