@@ -3,9 +3,9 @@
 //! they do.
 
 use super::look::{Failure, write_json};
-use crate::args::ModelArgs;
+use crate::args::{ModelArgs, PermissionArgs};
 use crate::assemble::choose_model;
-use crate::config::{Config, servers};
+use crate::config::{Config, concerns, confinement, permissions, servers};
 use crate::exit::{self, CommandError};
 use crate::reach::listens;
 use crate::report::{LoggedStatus, MessageState, TeamStory, list_sessions, one_line, read_team};
@@ -13,6 +13,7 @@ use crate::roles;
 use longboat_core::price::Prices;
 use longboat_mcp::McpServers;
 use longboat_store::{OpenError, SqliteStore};
+use longboat_workspace::Confinement;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -51,6 +52,7 @@ impl Finding {
 /// Looks at everything. Ends with 1 when something is wrong.
 pub(crate) async fn run(args: &DoctorArgs, config: &Config) -> Result<u8, CommandError> {
     let mut findings = settings(config).await;
+    permitted(config, &mut findings);
     mcp(config, &mut findings).await;
     match SqliteStore::open_read_only(&config.store) {
         Ok(store) => {
@@ -109,6 +111,19 @@ async fn settings(config: &Config) -> Vec<Finding> {
     findings
         .extend(warnings.into_iter().map(|warning| Finding::new(Grade::Wrong, "role", warning)));
     findings
+}
+
+/// What members may do, and whether the kernel holds their commands to it.
+fn permitted(config: &Config, findings: &mut Vec<Finding>) {
+    let policy = permissions(config, PermissionArgs::default(), false).policy;
+    let held = confinement(config, policy).is_some_and(|_| Confinement::is_supported());
+    let says = match held {
+        true => format!("{}; the kernel keeps commands to it", policy.name()),
+        false => policy.name().to_owned(),
+    };
+    findings.push(Finding::new(Grade::Good, "permissions", says));
+    let concerns = concerns(config, policy).into_iter();
+    findings.extend(concerns.map(|says| Finding::new(Grade::Note, "permissions", says)));
 }
 
 /// The MCP servers: each is started, asked for its tools, and ended.
