@@ -1,7 +1,7 @@
 //! Reading logs to look at them: as far as they can be read, and what is wrong where they cannot.
 //! Needs no ownership of the store, so it works beside a live owner and after a crash.
 
-use longboat_core::id::{MemberName, Seq, SessionId, TurnNo};
+use longboat_core::id::{MemberName, Seq, SessionId, StepNo, TurnNo};
 use longboat_core::log::{Event, MemberChange, Record, SessionKind, TurnOutcome};
 use longboat_core::price::Spending;
 use longboat_core::session::SessionState;
@@ -9,6 +9,7 @@ use longboat_core::time::Timestamp;
 use longboat_engine::decode_stored;
 use longboat_store::{SessionHead, Store, StoreError, StoredRecord};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Records read at once.
@@ -104,6 +105,8 @@ pub(crate) struct Tally {
     pub(super) open: Option<TurnNo>,
     pub(super) last: Option<TurnOutcome>,
     pub(super) steps: u64,
+    /// The calls of the open step that wait for a person's permission.
+    pub(super) asked: BTreeSet<(StepNo, u32)>,
     pub(super) spending: Spending,
 }
 
@@ -127,6 +130,10 @@ impl Tally {
                 self.last = Some(outcome.clone());
             }
             Event::StepStarted { .. } => self.steps += 1,
+            Event::PermissionAsked { step, index, .. } => drop(self.asked.insert((*step, *index))),
+            Event::PermissionAnswered { step, index, .. }
+            | Event::ToolResult { step, index, .. } => drop(self.asked.remove(&(*step, *index))),
+            Event::StepEnded { .. } => self.asked.clear(),
             Event::AssistantMessage { reply, .. } => {
                 self.spending.add(self.model.as_deref().unwrap_or_default(), reply.usage);
             }
@@ -135,12 +142,8 @@ impl Tally {
             }
             Event::InboxClaimed { .. }
             | Event::InboxDiscarded { .. }
-            | Event::StepEnded { .. }
             | Event::ToolStarted { .. }
-            | Event::PermissionAsked { .. }
-            | Event::PermissionAnswered { .. }
             | Event::TeamPermission { .. }
-            | Event::ToolResult { .. }
             | Event::TeamMember { .. }
             | Event::TeamActivity { .. }
             | Event::TeamTask { .. }

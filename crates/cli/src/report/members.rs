@@ -9,6 +9,7 @@ use super::when::tokens;
 use longboat_core::content::Usage;
 use longboat_core::id::{MemberName, SessionId, TeamId, TurnNo};
 use longboat_core::log::{ActivityChange, Event, MemberChange, TurnOutcome, Worktree};
+use longboat_core::permission::QuestionId;
 use longboat_core::price::{Cost, Prices};
 use serde::Serialize;
 
@@ -35,6 +36,9 @@ pub(crate) struct MemberStory {
     /// What they cost at today's prices, where the model has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cost_usd: Option<Cost>,
+    /// Its calls that wait for a person's permission.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) questions: Vec<QuestionId>,
     /// Messages in its inbox that it has not read.
     pub(crate) unread: usize,
     /// Messages queued for it that its inbox does not hold.
@@ -117,6 +121,8 @@ fn begin(name: MemberName, session: &SessionId, log: Option<&SessionLog>) -> Mem
         Some(turn) => LoggedStatus::OpenTurn { turn },
         None => LoggedStatus::Idle,
     };
+    let question = |(step, index)| QuestionId { member: name.clone(), step, index };
+    let questions = tally.asked.iter().copied().map(question).collect();
     MemberStory {
         name,
         session: session.clone(),
@@ -130,6 +136,7 @@ fn begin(name: MemberName, session: &SessionId, log: Option<&SessionLog>) -> Mem
         last_turn: tally.last.map(|outcome| LastTurn { outcome, excerpt: String::new() }),
         tokens: tally.spending.usage(),
         cost_usd: None,
+        questions,
         unread: 0,
         owed: 0,
         unreachable: None,
@@ -283,6 +290,9 @@ fn notes(story: &MemberStory) -> Vec<(Ink, String)> {
     }
     if let LoggedStatus::Failed { reason } = &story.status {
         notes.push((Ink::Bad, one_line(reason)));
+    }
+    for question in &story.questions {
+        notes.push((Ink::Open, format!("{question} waits for your permission: longboat answer")));
     }
     if let Some(cause) = &story.unreachable {
         notes.push((Ink::Bad, format!("cannot be reached: {}", one_line(cause))));

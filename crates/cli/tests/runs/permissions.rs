@@ -56,6 +56,8 @@ async fn another_command_answers_a_run_that_waits() {
     let listed = answer(&place, &[]).await;
     assert!(listed.out.starts_with("lead.1.0  bash ") && listed.out.contains("touch made"));
     assert!(!place.workspace().join("made").exists());
+    let shown = place.end(place.command(&["show"])).await;
+    assert!(shown.out.contains("lead.1.0 waits for your permission"), "{}", shown.out);
     let other = answer(&place, &["once", "lead.9.0"]).await;
     assert_eq!(other.code, Some(2), "{}", other.err);
     assert!(other.err.contains("not an open question"), "{}", other.err);
