@@ -98,7 +98,8 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assembly
     let holder =
         Holder { pid: std::process::id(), started: SystemClock.now(), command: command.join(" ") };
     let store = Arc::new(SqliteStore::open(&config.store, &holder)?);
-    let (roles, mut warnings) = roles::read(&config.workspace);
+    let roles = roles::read(&config.workspace);
+    let mut warnings = roles.broken;
     let mut settings = Settings::new(config.spill());
     settings.limits = limits(config);
     settings.budget = budget(config, wishes.budget);
@@ -107,7 +108,7 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assembly
     settings.permissions = Arc::new(permissions);
     settings.prices = config.prices();
     settings.scope = config.file.agents.mode.unwrap_or_default();
-    settings.roles = roles;
+    settings.roles = roles.by_name;
     settings.instructions = instructions(&config.workspace);
     if let Some(seconds) = config.file.agents.release_after_s {
         settings.release_after = Duration::from_secs(seconds);
@@ -134,7 +135,9 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assembly
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
     };
-    let (teams, concerns) = (Teams::new(ports, settings), concerns(config, policy));
+    let mut concerns = concerns(config, policy);
+    concerns.extend(roles.remarks);
+    let teams = Teams::new(ports, settings);
     Ok(Assembly { teams, store, warnings, concerns, servers })
 }
 

@@ -11,10 +11,20 @@ const ROLE_BYTES: u64 = 128 * 1024;
 /// Definitions in one directory.
 const ROLES: usize = 200;
 
-/// Reads all definitions of a workspace, the first of a name, and what is wrong with the others.
-pub(crate) fn read(workspace: &Path) -> (BTreeMap<String, Role>, Vec<String>) {
-    let mut roles = BTreeMap::new();
-    let mut warnings = Vec::new();
+/// The definitions of a workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Roles {
+    /// The first of each name.
+    pub(crate) by_name: BTreeMap<String, Role>,
+    /// Files that are no definition, and why.
+    pub(crate) broken: Vec<String>,
+    /// What is understood otherwise than it is written.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Reads all definitions of a workspace.
+pub(crate) fn read(workspace: &Path) -> Roles {
+    let mut roles = Roles::default();
     for directory in [".longboat/agents", ".claude/agents"] {
         // A directory that is not there has no definitions.
         let Ok(entries) = std::fs::read_dir(workspace.join(directory)) else { continue };
@@ -23,18 +33,29 @@ pub(crate) fn read(workspace: &Path) -> (BTreeMap<String, Role>, Vec<String>) {
         let markdown = paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "md"));
         for path in markdown.take(ROLES) {
             let Some(path) = inside(workspace, &path) else {
-                warnings.push(format!("{}: it is not a file of the workspace", path.display()));
+                let problem = format!("{}: it is not a file of the workspace", path.display());
+                roles.broken.push(problem);
                 continue;
             };
             match load(&path) {
-                Ok((name, role)) => {
-                    roles.entry(name).or_insert(role);
+                Ok((name, mut role)) => {
+                    if let Some(model) = role.model.take_if(|model| is_alias(model)) {
+                        let says =
+                            "names another program's model, so its members run on the lead's";
+                        roles.remarks.push(format!("{}: {model:?} {says}", path.display()));
+                    }
+                    roles.by_name.entry(name).or_insert(role);
                 }
-                Err(problem) => warnings.push(format!("{}: {problem}", path.display())),
+                Err(problem) => roles.broken.push(format!("{}: {problem}", path.display())),
             }
         }
     }
-    (roles, warnings)
+    roles
+}
+
+/// Names that other programs give to whatever model they take for one.
+fn is_alias(model: &str) -> bool {
+    ["sonnet", "opus", "haiku"].contains(&model)
 }
 
 /// Where a file of the workspace really is: `None` when a link leads out, and for what is no regular
@@ -70,18 +91,22 @@ fn parse(text: &str, stem: &str) -> Result<(String, Role), String> {
         isolation: None,
     };
     let mut closed = false;
-    for (line, number) in lines.by_ref() {
+    let mut lines = lines.peekable();
+    while let Some((line, number)) = lines.next() {
         if line.trim_end() == "---" {
             closed = true;
             break;
         }
-        let nested = line.starts_with([' ', '\t', '-', '#']);
-        if line.trim().is_empty() || nested {
+        if line.trim().is_empty() || is_nested(line) {
             continue;
         }
         let (key, value) =
             line.split_once(':').ok_or_else(|| format!("line {number}: it is not key: value"))?;
-        let value = value.trim().trim_matches(['"', '\'']).to_owned();
+        let mut nested = Vec::new();
+        while let Some((line, _)) = lines.next_if(|(line, _)| is_nested(line)) {
+            nested.push(line.trim());
+        }
+        let value = whole(value.trim(), &nested);
         match key.trim() {
             "name" => name = value,
             "description" => role.description = value,
@@ -94,7 +119,10 @@ fn parse(text: &str, stem: &str) -> Result<(String, Role), String> {
                     isolation(&value).map_err(|problem| format!("line {number}: {problem}"));
                 role.isolation = Some(found?);
             }
-            "tools" => role.tools = Some(list(&value).into_iter().map(server_tools).collect()),
+            // A key without a list says nothing of tools.
+            "tools" if !value.is_empty() => {
+                role.tools = Some(list(&value).into_iter().map(server_tools).collect());
+            }
             _ => {}
         }
     }
@@ -106,6 +134,21 @@ fn parse(text: &str, stem: &str) -> Result<(String, Role), String> {
         return Err("it has no name".to_owned());
     }
     Ok((name, role))
+}
+
+/// Whether a line belongs to the key above it, or is a comment.
+fn is_nested(line: &str) -> bool {
+    line.starts_with([' ', '\t', '#']) || line.starts_with("- ")
+}
+
+/// A value with the lines below it: a text over several lines, or a list with an item on each.
+fn whole(value: &str, nested: &[&str]) -> String {
+    let nested = nested.iter().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    match value {
+        "" => nested.map(|line| line.trim_start_matches('-').trim()).collect::<Vec<_>>().join(", "),
+        "|" | "|-" | "|+" | ">" | ">-" | ">+" => nested.copied().collect::<Vec<_>>().join(" "),
+        value => value.trim_matches(['"', '\'']).to_owned(),
+    }
 }
 
 /// A word that is not known is an error: a member must not end up in the shared checkout by mistake.
@@ -150,6 +193,27 @@ mod tests {
             isolation: None,
         };
         assert_eq!((name.as_str(), role), ("reviewer", expected));
+    }
+
+    #[test]
+    fn lists_and_texts_over_several_lines_are_read() {
+        let text = "---\nname: a\ndescription: >-\n  Reads\n  diffs.\ntools:\n  - Read\n  # not Bash\n  - mcp__docs\nskills:\n- x\n---\nx\n";
+        let (_, role) = parse(text, "a").unwrap();
+        assert_eq!(role.description, "Reads diffs.");
+        assert_eq!(role.tools.unwrap(), ["read", "docs__*"]);
+        let (_, role) = parse("---\nname: a\ntools:\n---\nx\n", "a").unwrap();
+        assert_eq!(role.tools, None, "an empty list is no list of none");
+    }
+
+    #[test]
+    fn another_programs_word_for_a_model_is_the_leads_model_and_is_said() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join(".claude/agents");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("a.md"), "---\nname: a\nmodel: sonnet\n---\nx\n").unwrap();
+        let roles = read(&place.path().canonicalize().unwrap());
+        assert_eq!(roles.by_name["a"].model, None);
+        assert!(roles.remarks[0].contains("\"sonnet\" names another program's model"));
     }
 
     #[test]

@@ -103,13 +103,15 @@ async fn settings(config: &Config) -> Vec<Finding> {
         },
         Err(error) => findings.push(Finding::new(Grade::Note, "model", error.to_string())),
     }
-    let (roles, warnings) = roles::read(&config.workspace);
-    if !roles.is_empty() {
-        let names: Vec<&str> = roles.keys().map(String::as_str).collect();
+    let roles = roles::read(&config.workspace);
+    if !roles.by_name.is_empty() {
+        let names: Vec<&str> = roles.by_name.keys().map(String::as_str).collect();
         findings.push(Finding::new(Grade::Good, "roles", names.join(", ")));
     }
-    findings
-        .extend(warnings.into_iter().map(|warning| Finding::new(Grade::Wrong, "role", warning)));
+    let remarks = roles.remarks.into_iter();
+    findings.extend(remarks.map(|remark| Finding::new(Grade::Note, "role", remark)));
+    let broken = roles.broken.into_iter();
+    findings.extend(broken.map(|problem| Finding::new(Grade::Wrong, "role", problem)));
     findings
 }
 
