@@ -217,6 +217,8 @@ mod tests {
             "cargo test <(curl x)",
             "cargotest",
             "(cargo test)",
+            "cargo () (curl x); cargo test",
+            "cargo () { curl x; }",
             "",
         ];
         for command in asked {

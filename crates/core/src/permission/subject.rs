@@ -28,8 +28,8 @@ impl Subject {
     pub fn command(text: &str) -> Self {
         let words: Vec<&str> = text.split(' ').filter(|word| !HARMLESS.contains(word)).collect();
         let plain = words.join(" ");
-        // Substitutions run commands of their own, redirections write files.
-        let opaque = ["$(", "`", "<", ">", "\\\n"].iter().any(|mark| plain.contains(mark));
+        // Substitutions and functions run commands of their own, redirections write files.
+        let opaque = ["(", "`", "<", ">", "\\\n"].iter().any(|mark| plain.contains(mark));
         let parts = plain.split([';', '&', '|', '\n', '\r']);
         let parts = parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned);
         let kind = if opaque { Kind::Opaque } else { Kind::Plain };
